@@ -28,6 +28,11 @@ def test_the_contract_of_gymnasium() -> None:
     check_env(small(render_mode="rgb_array"), skip_render_check=True)
 
 
+def test_films_run_at_the_rate_of_the_steps() -> None:
+    """20 Hz among people, 30 Hz among vehicles."""
+    assert [small(vehicles=vehicles).metadata["render_fps"] for vehicles in (False, True)] == [20, 30]
+
+
 def test_observations_are_in_their_space_and_pictures_are_drawn() -> None:
     env = small(render_mode="rgb_array")
     observation, info = env.reset(seed=1)

@@ -10,6 +10,7 @@ from gymnasium.error import ResetNeeded
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.intersection import Env
+from sidestep.gym.intersectnav import depth_picture, lane_type
 from sidestep.metrics.intersectnav_code import program_results
 from sidestep.policies.driving.pid import NoisyPidDriver, PidDriver
 from sidestep.simulation import run_episode
@@ -70,6 +71,10 @@ def test_pictures_are_bgr(env: Env) -> None:
     full = info["FrontRGB"]
     assert (full.shape, full.dtype) == ((650, 1500, 3), np.uint8)
     assert full is info["FrontRGB"]
+    first = env.step([0.0, 0.0])[3].get("FrontRGB")  # as scripts that look for the picture ask
+    assert first is not None
+    assert first.shape == (650, 1500, 3)
+    assert info.get("FrontDepth", 5) == 5
     for sky in (full[:60].astype(float), state[0][:8].astype(float)):
         assert sky[..., 0].mean() > sky[..., 2].mean() + 20
     kept = env.step([0.0, 0.0])[3]
@@ -108,6 +113,54 @@ def test_scenes_as_numbers_objects_and_dicts() -> None:
     assert session is not None
     assert session.scenario.crowd == ()
     assert session.scenario.lane_traffic.count == (1, 1)
+
+
+LANE_TYPES = {
+    0: [[0, 1, 1], [1, 1, 0], [0, 1, 1]], 1: [[0, 1, 1], [1, 1, 0], [1, 1, 0]],
+    2: [[0, 1, 1], [1, 1, 0], [1, 1, 0], [0, 1, 1]], 3: [[0, 1, 1], [1, 1, 0], [0, 1, 0]],
+    4: [[0, 1, 1], [1, 1, 0], [1, 1, 0], [0, 1, 1]], 5: [[0, 1, 1], [1, 1, 0], [1, 1, 0], [0, 1, 1]],
+}  # fmt: skip
+"""Of each scene and pose, as the published program configures them."""
+
+
+def test_lane_types_are_the_published_ones() -> None:
+    for each in INTERSECTION_SUITE.with_options({"split": "all", "people": "none"}).scenarios():
+        assert list(lane_type(each)) == LANE_TYPES[each.notes["scene"]][each.notes["pose"]]
+
+
+def test_the_state_among_vehicles() -> None:
+    """Ped-Veh: depth and semantic pictures and the kinds of lanes as well; at the start the car is on a road, under the
+    sky, and what is ahead is farther away than what is at its feet."""
+    env = Env(people="none", vehicles=True)
+    first, _ = env.reset({**SCENE0, "NumOfWal": [0, 0], "NumOfVeh": [6, 15]})
+    second, *_ = env.step([0.0, 1.0])
+    for state in (first, second):
+        image, depth, semantic, lidar, measured, command, location, rotation = state
+        for picture in (image, depth, semantic):
+            assert (picture.shape, picture.dtype) == ((88, 200, 3), np.uint8)
+        assert (lidar.shape, command.shape, location.shape, rotation.shape) == ((720,), (2,), (3,), (3,))
+        assert measured.shape == (7,)
+        assert measured[4:].tolist() == [0, 1, 1]
+        assert measured[2] == pytest.approx(-0.718, abs=0.01)
+        assert (semantic[60:] == [128, 64, 128]).all(axis=2).mean() > 0.2  # road
+        assert (semantic[:10] == [180, 130, 70]).all(axis=2).mean() > 0.3  # sky, as BGR
+        assert np.array_equal(depth[..., 0], depth[..., 2])
+        assert np.median(depth[-5:]) < np.median(depth[50:55]) < depth[:5].max() == 255
+    assert len(env.reset({**SCENE0, "NumOfWal": [0, 0]})[0]) == 6
+
+
+def test_depth_on_the_scale_of_carla() -> None:
+    """1 + ln(depth / 1000) / 5.70378: 10 m are 1 - 4.605 / 5.704 = 0.1926, 49 of 255; beyond 1 km it is white."""
+    found = depth_picture(np.array([[0.0, 1.0, 10.0, 100.0, 1000.0, np.inf]]))
+    assert found[0, :, 1].tolist() == [1, 1, 49, 152, 255, 255]
+
+
+def test_steps_are_counted_as_the_published_script_does(env: Env) -> None:
+    env.reset(SCENE0, False)  # the second is ``debug``
+    for _ in range(3):
+        env.step([0.0, 0.0])
+    env.res["tot_step"] = env.frame - env.start_frame
+    assert env.close(1000)["tot_step"] == 3
 
 
 @pytest.mark.parametrize("steer", [1.0, -1.0])
@@ -191,6 +244,24 @@ def test_errors_and_rewards_of_failures(env: Env) -> None:
     assert [code == 2 for code in codes] == [bool(reward[1]) for reward in rewards]
     assert env.res["invasion_time"] >= 1
     assert env.res["success"] is False
+
+
+def test_lane_invasions_are_limited_as_in_the_program(env: Env) -> None:
+    """Five straight on and ten in turns, of any marking; each step with one is error 2."""
+    for branch, limit in ((0, 5), (1, 10), (-1, 10)):
+        env.reset(0, branch=branch)
+        session = env._environment.session
+        assert session is not None
+        rule = session.scenario.rules.lanes
+        assert rule is not None
+        assert (rule.most_invasions + 1, rule.counts) == (limit, "any")
+    env.reset(4, branch=0, pose=0)
+    done, codes = False, []
+    while not done:  # slaloms over the markings between the lanes
+        _, _, done, _, error = env.step([0.25 if len(codes) % 100 < 50 else -0.25, 0.3])
+        codes.append(error)
+    assert env.res["lane_invasion"]
+    assert codes.count(2) == env.res["invasion_time"] == 5
 
 
 def test_the_wrong_side_is_error_3() -> None:

@@ -17,6 +17,7 @@ from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
 from sidestep.suites.intersection import INTERSECTION_SUITE
 from sidestep.types import Drive, EpisodeRecord, Observation, Outcome, Pedestrians, RobotState, Task
+from sidestep.types.observation import Vehicles
 from tests.traffic.roads import LANE_Y, on_the_road
 
 CAR = load_robot("car", None, None)
@@ -72,11 +73,11 @@ def state(x: float = 10.0, y: float = LANE_Y, heading: float = 0.0, speed: float
     return RobotState(x, y, heading, speed * np.cos(heading), speed * np.sin(heading), 0.0)
 
 
-def driver(policy: Any) -> Any:
+def driver(policy: Any, step_s: float = 0.05) -> Any:
     """At (10, -1.75) on a straight route to x = 110."""
     route = np.array([[float(x), LANE_Y] for x in range(12, 112, 2)])
     policy.reset(
-        Task(robot=CAR, start=(10.0, LANE_Y, 0.0), step_s=0.05, time_limit_s=50.0, goal_radius_m=0.3, route=route)
+        Task(robot=CAR, start=(10.0, LANE_Y, 0.0), step_s=step_s, time_limit_s=50.0, goal_radius_m=0.3, route=route)
     )
     return policy
 
@@ -120,6 +121,42 @@ def test_pid_slows_for_people_ahead_and_stops_for_people_near() -> None:
     assert throttle((x + 6.0, LANE_Y + 3.5)) == (1.0, 0.0)  # 0.53 rad aside
     assert throttle((x + 20.0, LANE_Y + 3.2)) == (1.0, 0.0)  # 0.159 rad aside
     assert throttle((x - 5.0, LANE_Y)) == (1.0, 0.0)
+
+
+def test_the_published_speed_law_by_hand() -> None:
+    """20 km/h less 19.8 are an error of 0.2: throttle 1.3 · 0.2, then 1.3 · (0.2 + 2 · 0.2 · 0.05), also where steps
+    are shorter; nothing brakes above 20 km/h."""
+    for step_s in (1 / 20, 1 / 30):
+        policy = driver(PidDriver(speed_law="published"), step_s)
+        found = [policy.act(Observation(0.0, state(speed=19.8 / 3.6))) for _ in range(2)]
+        assert [each.throttle for each in found] == pytest.approx([0.26, 0.286])
+    too_fast = driver(PidDriver(speed_law="published")).act(Observation(0.0, state(speed=6.0)))
+    assert (too_fast.throttle, too_fast.brake) == (0.0, 0.0)
+
+
+def vehicle(*position: float) -> Vehicles:
+    return Vehicles(
+        id=np.zeros(1, int), kind=("car",), position=np.array([position]), velocity=np.zeros((1, 2)),
+        heading=np.zeros(1), length=np.full(1, 4.0), width=np.full(1, 2.0),
+    )  # fmt: skip
+
+
+def test_the_published_law_stops_for_vehicles_within_10_m_from_04_rad_left_to_08_rad_right() -> None:
+    """Seen from the middle at x = 11.293, along the route. It holds the steering of the step before, and people far
+    ahead do not slow it down."""
+
+    def brake(angle: float, distance: float) -> float:
+        """``angle`` to the left."""
+        seen = vehicle(11.293 + distance * np.cos(angle), LANE_Y + distance * np.sin(angle))
+        return float(driver(PidDriver(speed_law="published")).act(Observation(0.0, state(), vehicles=seen)).brake)
+
+    found = {at: brake(*at) for at in ((0.0, 9.9), (0.0, 10.1), (0.39, 9), (0.41, 9), (-0.79, 9), (-0.81, 9))}
+    assert list(found.values()) == [1.0, 0.0, 1.0, 0.0, 1.0, 0.0]
+    policy = driver(PidDriver(speed_law="published"))
+    before = policy.act(Observation(0.0, state(y=LANE_Y + 0.5), pedestrians=people((31.0, LANE_Y))))
+    assert (before.throttle, before.brake) == (1.0, 0.0)
+    stopped = policy.act(Observation(0.05, state(y=LANE_Y - 0.5), pedestrians=people((18.0, LANE_Y))))
+    assert stopped == Drive(before.steer, 0.0, 1.0)
 
 
 def test_comfort_zone_by_hand() -> None:

@@ -187,7 +187,7 @@ MARGIN = 0.3
 
 
 def test_waiting_and_other_cheaters_lose_in_a_continuous_flow() -> None:
-    """By 30 points of success; who waits by 30 points of time-weighted success as well."""
+    """By 30 points of success each; waiting costs 25 points of time-weighted success as well."""
     scenarios = suite(flow="continuous")[::2]
     best, best_weighted = drive("comfort_zone", scenarios, range(2))
     assert best >= 0.9

@@ -95,15 +95,20 @@ class IntersectionEnv(gymnasium.Env[dict[str, Any], Any]):
         render_mode: str | None = None,
         reward: DrivingReward | None = None,
         scenarios: Sequence[Scenario] | None = None,
+        needs: Sequence[str] = NEEDS,
         **options: Any,
     ) -> None:
         """``options`` are those of the suite: people, vehicles, weather, … ``scenarios`` are driven in place of what
-        ``scenes``, ``branches`` and ``options`` choose."""
+        ``scenes``, ``branches`` and ``options`` choose. ``needs``: what the session observes,
+        at least :data:`NEEDS`."""
         if render_mode not in (None, "rgb_array"):
             raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
         self.render_mode = render_mode
         chosen = choose_scenarios(scenes, branches, options) if scenarios is None else scenarios
         self._scenarios = {each.name: each for each in chosen}
+        rules = chosen[0].rules
+        self.metadata = {**self.metadata, "render_fps": round(1.0 / (rules.step_s * rules.control_every))}
+        self._needs = tuple(needs)
         self._reward = reward or DrivingReward()
         self._sessions: dict[str, Session] = {}
         self.session: Session | None = None
@@ -138,7 +143,7 @@ class IntersectionEnv(gymnasium.Env[dict[str, Any], Any]):
             raise UnknownName("scenario", name, names, "intersection")
         world_seed = int(self.np_random.integers(2**31)) if given["world_seed"] is None else int(given["world_seed"])
         if name not in self._sessions:
-            self._sessions = {name: Session(self._scenarios[name], needs=NEEDS)}
+            self._sessions = {name: Session(self._scenarios[name], needs=self._needs)}
         self.session = self._sessions[name]
         observation = self.session.reset(world_seed)
         self._left = _route_left(self.session)

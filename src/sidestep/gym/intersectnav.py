@@ -8,14 +8,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.gym.intersection import IntersectionEnv, as_spaces, choose_scenarios, drive_from_action
+from sidestep.gym.intersection import NEEDS, IntersectionEnv, as_spaces, choose_scenarios, drive_from_action
 from sidestep.metrics.intersectnav_code import COLLISIONS, program_results
 from sidestep.policies.driving.measurements import published_measurements
 from sidestep.policies.driving.pid import NoisyPidDriver, PidDriver
+from sidestep.render.mesh import Semantic
 from sidestep.simulation.session import Session
-from sidestep.suites.driving_place import TOWNS
+from sidestep.suites.driving_place import TOWNS, own_places, published_place
 from sidestep.suites.intersection import CAMERA_MOUNT, DENSITY, MIDDLE_M
 from sidestep.types import Drive, Observation, Outcome, Scenario
 from sidestep.types.base import FloatArray
@@ -25,6 +27,7 @@ AGENTS: dict[str, type[PidDriver] | None] = {"NN": None, "PID": PidDriver, "PID_
 COLLISION, LANE_INVASION, WRONG_DIRECTION = 1, 2, 3
 """Error codes of a step; 0 is none."""
 FULL_CAMERA = {"preset": "car_front", "mount": CAMERA_MOUNT, "crop": None, "output_size": None}
+PED_VEH_NEEDS = (*NEEDS, "depth", "semantic")
 NO_VEHICLES = (0, 0)
 COUNTS = ("NumOfWal", "NumOfVeh")
 """Keys of published scenes: fewest and most people and vehicles."""
@@ -62,6 +65,13 @@ class StepInfo(dict[str, Any]):
     def __contains__(self, key: object) -> bool:
         return key == "FrontRGB" or super().__contains__(key)
 
+    def get(self, key: str, default: Any = None, /) -> Any:
+        """As of any dict; it draws ``FrontRGB`` too."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
 
 class Env:
     """IntersectNav's environment: ``reset(scene)``, then ``step(action, lateral=…, longitude=…)``.
@@ -70,6 +80,10 @@ class Env:
     (4,) measurements, (2,) commands, (x, y, z) and (pitch, roll, yaw), as in the published files. Actions are [steer,
     acceleration] or [steer, throttle, brake] with positive steer to the *right*. ``lateral`` and ``longitude`` say who
     steers and who accelerates: ``NN`` (the action), ``PID`` or ``PID_NOISE``.
+
+    Among vehicles the state is that of Ped-Veh: (image, depth, semantic, lidar, measurements, command, location,
+    rotation), with the kinds of lanes as three more measurements. Depth is a grey picture (88, 200, 3) on CARLA's
+    logarithmic scale, semantic a BGR picture in the colours of Cityscapes.
 
     ``step`` returns the state, a reward of three numbers (collision, lane invasion, success: 0 or 1), whether the
     episode is over, information and an error code (0; 1 collision, 2 lane invasion, 3 wrong direction).
@@ -85,21 +99,26 @@ class Env:
         branches: Sequence[int] | None = None,
         **options: Any,
     ) -> None:
-        """``options`` are those of the suite, and ``scenes``. ``port`` is accepted and means nothing: there is no
+        """``options`` are those of the suite, and ``scenes``; invasions of lanes are limited as in the program unless
+        ``invasions`` says otherwise. ``port`` is accepted and means nothing: there is no
         server. ``debug`` prints where an episode begins. ``town`` is that of the next scene, and changes with it."""
         del port
         self.town, self.debug = town, debug
-        self._options = dict(options)
+        self._options = {"invasions": "program", **options}
         self._branches = branches
         self._environments: dict[str, IntersectionEnv] = {}
-        self._environment = self._with(options)
+        self._environment = self._with(self._options)
         self._rng = np.random.default_rng(seed)
         self._drivers: dict[str, PidDriver] = {}
         self._counted: tuple[int, dict[str, Any]] | None = None
         self._seen_events = 0
+        self._lane_type: tuple[int, int, int] | None = None
+
+    start_frame = 0
+    """:attr:`frame` at the beginning of an episode."""
 
     def reset(
-        self, scene: Any, branch: int | None = None, pose: int | None = None, debug: bool | None = None
+        self, scene: Any, debug: bool | None = None, *, branch: int | None = None, pose: int | None = None
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Begin an episode on a route of ``scene``: its number, or the published object or dict. ``branch`` and
         ``pose`` say which route, else those of the scene, else it is drawn. A scene's weather and numbers of people and
@@ -127,9 +146,11 @@ class Env:
         for driver in self._drivers.values():
             driver.reset(session.task)
         self._counted, self._seen_events = None, 0
+        has_vehicles = session.scenario.lane_traffic is not None
+        self._lane_type = lane_type(chosen) if has_vehicles else None
         if self.debug if debug is None else debug:
             print(f"# {self.town}, {chosen.name}, seed {info['world_seed']}")
-        state = published_state(session.observation)
+        state = published_state(session.observation, self._lane_type)
         return state, self._info(Drive(0.0, 0.0, 0.0), {**info, **chosen.notes})
 
     def step(
@@ -151,7 +172,8 @@ class Env:
         command = Drive(steer.steer, speed.throttle, speed.brake)
         *_, info = self._environment.step([command.steer, command.throttle, command.brake])
         reward, error = self._judge(session)
-        return published_state(session.observation), reward, session.done, self._info(command, info), error
+        state = published_state(session.observation, self._lane_type)
+        return state, reward, session.done, self._info(command, info), error
 
     @property
     def res(self) -> dict[str, Any]:
@@ -165,6 +187,11 @@ class Env:
             del found["tot_step"]
             self._counted = steps, found
         return self._counted[1]
+
+    @property
+    def frame(self) -> int:
+        """Number of steps driven in the episode; ``frame - start_frame`` is the program's ``tot_step``."""
+        return self._steps()
 
     def close(self, expected_end_steps: int | None = None) -> dict[str, Any]:
         """End the episode; its results, with the number of steps, and ``time_out`` if that is
@@ -203,7 +230,8 @@ class Env:
             plain = dict(options)
             counts = {name: plain.pop(name, None) for name in COUNTS}
             scenarios = choose_scenarios(plain.pop("scenes", None), self._branches, plain)
-            made = IntersectionEnv(scenarios=[_with_counts(each, counts) for each in scenarios])
+            needs = NEEDS if all(each.lane_traffic is None for each in scenarios) else PED_VEH_NEEDS
+            made = IntersectionEnv(scenarios=[_with_counts(each, counts) for each in scenarios], needs=needs)
             if len(self._environments) >= _MOST_ENVIRONMENTS:
                 self._environments.pop(next(iter(self._environments)))
             self._environments[key] = made
@@ -318,12 +346,60 @@ def published_pose(observation: Observation) -> tuple[FloatArray, FloatArray]:
     return np.array([x, -y, 0.0]), np.array([0.0, 0.0, -degrees(robot.heading)])
 
 
-def published_state(observation: Observation) -> tuple[Any, ...]:
-    """(image, lidar, measurements, command, location, rotation) as published: BGR, positive to the right."""
+def lane_type(scenario: Scenario) -> tuple[int, int, int]:
+    """Whether the published program has a route to the left, straight on and to the right from where this one starts:
+    1 or 0 each."""
+    number, place = scenario.notes["scene"], scenario.notes["options"].get("place")
+    places = [published_place(number)] if place is None else own_places(place)
+    routes = next(each.routes for each in places if each.number == number)
+    there = {route.branch for route in routes if route.pose == scenario.notes["pose"]}
+    left, straight, right = (int(branch in there) for branch in (-1, 0, 1))
+    return left, straight, right
+
+
+def published_state(observation: Observation, lane_type: Sequence[int] | None = None) -> tuple[Any, ...]:
+    """(image, lidar, measurements, command, location, rotation) as published: BGR, positive to the right. With
+    ``lane_type`` as among vehicles: depth and semantic pictures after the image, and seven measurements."""
     seen = as_spaces(observation)
     image = np.ascontiguousarray(seen["image"][..., ::-1])
     measured = published_measurements(seen["measurements"])
-    return (image, seen["lidar"][::-1].copy(), measured, seen["command"], *published_pose(observation))
+    lidar, pose = seen["lidar"][::-1].copy(), published_pose(observation)
+    if lane_type is None:
+        return (image, lidar, measured, seen["command"], *pose)
+    measured = np.concatenate([measured, np.array(lane_type, np.float32)])
+    pictures = depth_picture(observation.depth), CITYSCAPES[np.asarray(observation.semantic)]
+    return (image, *pictures, lidar, measured, seen["command"], *pose)
 
 
-__all__ = ["AGENTS", "Agent", "Env", "Location", "Rotation", "StepInfo", "published_pose", "published_state"]
+def depth_picture(depth: Any) -> NDArray[np.uint8]:
+    """(H, W, 3) grey picture of (H, W) depths, m, as CARLA's logarithmic depth: 1 + ln(depth / 1000 m) / 5.70378, at
+    least 0.005, at most 1."""
+    share = np.maximum(np.asarray(depth, np.float64), 1e-3) / CARLA_FAR_M
+    grey = np.clip(1.0 + np.log(share) / 5.70378, 0.005, 1.0)
+    return np.repeat(np.rint(255.0 * grey).astype(np.uint8)[..., None], 3, axis=2)
+
+
+def _cityscapes() -> NDArray[np.uint8]:
+    """(256, 3) BGR colour of each class; black where Cityscapes has none."""
+    colours = {
+        (70, 130, 180): [Semantic.SKY], (70, 70, 70): [Semantic.BUILDING, Semantic.DOOR, Semantic.WINDOW],
+        (102, 102, 156): [Semantic.WALL], (128, 64, 128): [Semantic.ROAD],
+        (157, 234, 50): [Semantic.LANE_MARKING, Semantic.CROSSWALK],
+        (244, 35, 232): [Semantic.SIDEWALK, Semantic.KERB, Semantic.FLOOR], (152, 251, 152): [Semantic.GRASS],
+        (107, 142, 35): [Semantic.TREE], (153, 153, 153): [Semantic.POLE], (220, 220, 0): [Semantic.SIGN],
+        (220, 20, 60): [Semantic.PERSON], (0, 0, 142): [Semantic.VEHICLE, Semantic.ROBOT],
+    }  # fmt: skip
+    table = np.zeros((256, 3), np.uint8)
+    for colour, kinds in colours.items():
+        table[[int(kind) for kind in kinds]] = colour[::-1]
+    return table
+
+
+CARLA_FAR_M = 1000.0
+CITYSCAPES = _cityscapes()
+
+
+__all__ = [
+    "AGENTS", "Agent", "Env", "Location", "Rotation", "StepInfo", "depth_picture", "lane_type", "published_pose",
+    "published_state",
+]  # fmt: skip
