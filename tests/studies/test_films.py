@@ -83,6 +83,24 @@ def test_no_film_is_faster_than_time(client: TestClient, token: str, monkeypatch
     assert rated(client, token)
 
 
+def test_many_short_pieces_are_no_faster(client: TestClient, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cheat says again and again that it has played as much as a page may tell at once."""
+    monkeypatch.setattr(participant_pages, "SLACK_S", 0.5)
+    monkeypatch.setattr("sidestep.studies.site.monotonic", lambda: 100.0)
+    replies = [piece(client, token, 0.4 * k, 0.4 * (k + 1)).status_code for k in range(5)]
+    assert replies == [200, 429, 429, 429, 429]
+    assert not rated(client, token)
+
+
+def test_a_film_goes_on_after_the_server_has_started_again(
+    films: Store, client: TestClient, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(participant_pages, "SLACK_S", 0.5)
+    films.play(token, 0, 0.0, 1.5, SECONDS)
+    assert piece(client, token, 1.5, 2.0).status_code == 200
+    assert rated(client, token)
+
+
 @pytest.mark.parametrize(
     "document",
     [
