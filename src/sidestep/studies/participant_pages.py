@@ -14,7 +14,7 @@ from sidestep.studies.store import LONGEST_COMMENT, Stage
 
 Form = Annotated[dict[str, str], Depends(form)]
 SLACK_S = 3.0
-"""How much farther than the time since its begin a film may be played, s: pages and servers have clocks of their own."""
+"""How much farther than the time since its begin a film may be played, s: a page has a clock of its own."""
 NO_DATE = "Thu, 01 Jan 1970 00:00:00 GMT"
 """Sent with every film: when a file was made may tell which policy drove."""
 

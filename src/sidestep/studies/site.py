@@ -79,6 +79,8 @@ class Site:
         self.strangers = RateLimit(30, 0.5)
         """For addresses that ask for links that do not exist."""
         self.answers = RateLimit(120, 10.0)
+        self.sockets = RateLimit(200, 10.0)
+        """Walks that an address opens: a laboratory may have one for everybody."""
         self.creations = RateLimit(10, 1 / 6)
         self.analyses = RateLimit(6, 1 / 20)
         self.fresh_links: dict[tuple[int, int], str] = {}

@@ -384,7 +384,7 @@ def make_walk_routes(site: Site, walks: Walks) -> APIRouter:
 
     @router.websocket("/p/{token}/walk")
     async def walk(page: WebSocket, token: str) -> None:
-        if not (site.knows_host(page) and site.is_own_page(page)):
+        if not (site.knows_host(page) and site.is_own_page(page) and site.sockets.allows(site.client(page))):
             await page.close(POLICY_VIOLATION)
             return
         await page.accept()
