@@ -153,6 +153,7 @@ def _follow(store: Store, name: str, export: ExportRow, done: Deletion) -> None:
     folder = Path(export.place)
     there = [file for file in export.files if (folder / file).is_file() and not (folder / file).is_symlink()]
     if not there:
+        done.left.append(f"copies of {folder}, written at {export.created:%Y-%m-%d %H:%M} UTC and not there any more")
         return
     try:
         anew = set(write_export(store, name, folder))
