@@ -179,6 +179,22 @@ def test_a_deletion_names_exports_that_were_moved(tmp_path: Path, monkeypatch: p
     assert "not there any more" in left
 
 
+def test_a_deletion_from_a_backup_writes_no_older_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The backup still has a participant whose data were deleted since: they must not come back."""
+    monkeypatch.chdir(tmp_path)
+    close_database(walked(tmp_path, "", "", "").engine)
+    database = ("--database", "sqlite:///x.sqlite")
+    call("export", "corridor", "--out", "data", *database)
+    call("backup", "copy.sqlite", *database)
+    call("delete", "corridor", "1", "--yes", *database)
+    told = json.loads(call("delete", "corridor", "2", "--yes", "--json", "--database", "sqlite:///copy.sqlite"))
+    assert told["rewritten"] == []
+    assert [each.partition(",")[0] for each in told["left"]] == [str(tmp_path / "data")]
+    text = (tmp_path / "data/ratings.csv").read_text()
+    assert "participant 0" not in text
+    assert "participant 2" in text
+
+
 def test_the_page_says_where_data_may_still_be(store: Store) -> None:
     store.add_participants("corridor")
     with client_of(store) as client:
