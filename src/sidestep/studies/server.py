@@ -92,7 +92,7 @@ def make_app(site: Site, processes: int = 0) -> FastAPI:
 
 async def _guarded(site: Site, request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
     if not site.knows_host(request):
-        return site.refusal(request, 403, Refused(403, "this server is known by another name; see --url"))
+        return site.refusal(request, 403, Refused(403, "this server is known by another name; see --url and --proxy"))
     if request.method not in ("GET", "HEAD") and not site.is_own_page(request):
         return site.refusal(request, 403, Refused(403, "this form does not come from this server"))
     return await go_on(request)
