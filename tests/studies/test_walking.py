@@ -57,8 +57,11 @@ class Walker:
     def until(self, kind: str, most: int = 2000, **wanted: Any) -> dict[str, Any]:
         for _ in range(most):
             message = self.next()
-            if message["type"] == kind and all(message.get("state", message)[k] == v for k, v in wanted.items()):
+            found = message.get("state", message)
+            if message["type"] == kind and all(found[k] == pytest.approx(v, abs=1e-6) for k, v in wanted.items()):
                 return message
+            if message["type"] == "kept":  # nothing more comes
+                break
         raise AssertionError(f"no {kind} comes")
 
 
