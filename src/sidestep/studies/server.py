@@ -111,7 +111,7 @@ def bounded_websocket(*arguments: Any, **settings: Any) -> asyncio.Protocol:
     connection uvicorn reads on for 10 s, and it answers pings on its own: one page could keep the server busy."""
     assert AutoWebSocketsProtocol is not None
     protocol, limit = AutoWebSocketsProtocol(*arguments, **settings), RateLimit(MOST_BYTES_AT_ONCE, MOST_BYTES_PER_S)
-    receive = protocol.data_received  # type: ignore[attr-defined]
+    receive = protocol.data_received
 
     def data_received(data: bytes) -> None:
         if limit.allows("", len(data)):
@@ -119,7 +119,7 @@ def bounded_websocket(*arguments: Any, **settings: Any) -> asyncio.Protocol:
         else:
             protocol.transport.abort()  # type: ignore[attr-defined]
 
-    protocol.data_received = data_received  # type: ignore[attr-defined]
+    protocol.data_received = data_received  # type: ignore[method-assign]
     return protocol
 
 
