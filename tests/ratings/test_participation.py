@@ -13,6 +13,7 @@ from sidestep.errors import BadInput
 from sidestep.ratings import analyse, make_ratings
 from sidestep.ratings.headline import headline
 from sidestep.ratings.order_effects import order_document
+from sidestep.ratings.page import number
 from sidestep.ratings.participation import (
     Participation,
     Person,
@@ -154,6 +155,14 @@ def test_the_headline_of_no_difference_and_of_too_few_people() -> None:
     assert "Nothing can be said between b and a" in alone["headline"]["sentence"]
     one = analyse(table(constant(4), constant(2, run=2)))["headline"]["sentence"]
     assert one.startswith("People gave orca a mean of 3.00 on the scale of 1 to 5")
+
+
+def test_no_difference_has_no_sign() -> None:
+    """Turned round, the difference of two equal policies is −0."""
+    equal = table(*(constant(3, participant=f"p{k}", policy=policy) for k in range(6) for policy in ("b", "a")))
+    document = analyse(equal)
+    assert "−" not in document["headline"]["sentence"]
+    assert number(-0.001) == "0.00"
 
 
 def test_the_headline_needs_test_and_interval() -> None:

@@ -117,6 +117,21 @@ def test_forms_work_behind_a_proxy_that_changes_the_host(store: Store) -> None:
             assert reply.status_code == 403
 
 
+def test_a_trusted_proxy_may_call_the_server_by_any_name(store: Store) -> None:
+    """With `upstream studies {…}` and `proxy_pass http://studies`, nginx sends that name; in a container, the name of
+    the container."""
+    (token,) = store.add_participants("corridor")
+    with client_of(store, host="studies", proxies=["10.0.0.0/8"]) as client:
+        assert client.get(f"/p/{token}/").status_code == 200
+        for origin in ("http://studies", "https://studies", "https://evil.example"):
+            foreign = client.post(f"/p/{token}/consent", data={"agree": "yes"}, headers={"origin": origin})
+            assert foreign.status_code == 403, origin
+        assert client.post(f"/p/{token}/consent", data={"agree": "yes"}).status_code == 200
+    for proxies in (["192.0.2.1"], []):
+        with client_of(store, host="studies", proxies=proxies) as client:
+            assert client.get(f"/p/{token}/").status_code == 403
+
+
 def tries(client: TestClient, *clients: str) -> list[int]:
     """Six wrong logins from each address; the last status of each."""
     last = []

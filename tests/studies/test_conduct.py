@@ -64,6 +64,12 @@ def test_a_wave_long_before_the_robot_stops_does_not_count() -> None:
     assert played("intersection_gesture-g1", StopsAndGoes(), early)[1] == WAVED_EARLY
 
 
+def test_a_wave_after_the_robot_has_crossed_excuses_nothing() -> None:
+    """Asked to wave, people wave at a robot that has driven through: its failure counts."""
+    late = lambda state: PersonInput(forward_mps=0.4 if state.time < 6 else 0.0, wave=state.time > 6.0)  # noqa: E731
+    assert played("intersection_gesture-g1", "straight", late) == ("disobeyed", "")
+
+
 @pytest.mark.parametrize("name", ["intersection_wait-w1", "narrow_doorway-n1", "frontal-f1"])
 def test_a_participant_who_never_moves_makes_no_robot_disobey(name: str) -> None:
     assert played(name, "orca", lambda state: PersonInput())[1] == NEVER_MOVED

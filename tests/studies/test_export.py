@@ -13,10 +13,13 @@ from typer.testing import CliRunner
 
 from sidestep.cli import app
 from sidestep.errors import BadInput
+from sidestep.ratings import analyse
 from sidestep.ratings.questionnaire import load_questionnaire
+from sidestep.ratings.rating_file import read_rating_file
 from sidestep.studies.access import Refused
+from sidestep.studies.analysis import analyse_study
 from sidestep.studies.database import TrialRow, close_database, open_database
-from sidestep.studies.export import RATING_COLUMNS, ratings_csv, ratings_of
+from sidestep.studies.export import RATING_COLUMNS, export_study, ratings_csv, ratings_of
 from sidestep.studies.store import Store
 from tests.studies.conftest import PASSWORD, new_store, study_of
 from tests.studies.test_pages import client_of, log_in
@@ -87,6 +90,23 @@ def test_flagged_walks_are_exported_and_not_analysed(tmp_path: Path) -> None:
     assert [each.flagged for each in store.progress("corridor")] == [1, 0, 1]
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_an_exported_table_leaves_the_same_walks_out(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An analysis of the files of an export is that of the study."""
+    monkeypatch.setattr("sidestep.ratings.analysis.score_records", lambda _: {})
+    store = walked(tmp_path, "waved_early", "", "never_moved")
+    export_study(store, "corridor", tmp_path / "data")
+    ratings, questionnaire = read_rating_file(tmp_path / f"data/ratings.{kind}")
+    document = analyse(ratings, None, questionnaire)
+    assert document["counts"]["participants"] == 1
+    assert document["counts"] == analyse_study(store, "corridor")["counts"]
+    flags = [sum(each.values()) for each in document["participation"]["outcomes"]["flagged"].values()]
+    assert sum(flags) == 2
+    assert document["participation"]["demographics"][0]["answers"] == {"18-39": 3}
+
+
 @pytest.mark.parametrize(
     "scenario",
     [
@@ -148,15 +168,44 @@ def test_a_deletion_follows_earlier_exports(
     assert "participant 0" not in caplog.text
 
 
+def test_a_deletion_names_exports_that_were_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    close_database(walked(tmp_path, "").engine)
+    database = ("--database", "sqlite:///x.sqlite")
+    call("export", "corridor", "--out", "data", *database)
+    (tmp_path / "data").rename(tmp_path / "elsewhere")
+    (left,) = json.loads(call("delete", "corridor", "1", "--yes", "--json", *database))["left"]
+    assert str(tmp_path / "data") in left
+    assert "not there any more" in left
+
+
+def test_a_deletion_from_a_backup_writes_no_older_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The backup still has a participant whose data were deleted since: they must not come back."""
+    monkeypatch.chdir(tmp_path)
+    close_database(walked(tmp_path, "", "", "").engine)
+    database = ("--database", "sqlite:///x.sqlite")
+    call("export", "corridor", "--out", "data", *database)
+    call("backup", "copy.sqlite", *database)
+    call("delete", "corridor", "1", "--yes", *database)
+    told = json.loads(call("delete", "corridor", "2", "--yes", "--json", "--database", "sqlite:///copy.sqlite"))
+    assert told["rewritten"] == []
+    assert [each.partition(",")[0] for each in told["left"]] == [str(tmp_path / "data")]
+    text = (tmp_path / "data/ratings.csv").read_text()
+    assert "participant 0" not in text
+    assert "participant 2" in text
+
+
 def test_the_page_says_where_data_may_still_be(store: Store) -> None:
     store.add_participants("corridor")
     with client_of(store) as client:
         page = log_in(client).text
         client.get("/study/corridor/study.json")
+        client.get("/study/corridor/participants/1")
         csrf = page.partition('name="csrf" value="')[2].partition('"')[0]
         done = client.post("/study/corridor/delete", data={"csrf": csrf, "number": "1", "confirm": "p001"}).text
     assert "The data of p001 are deleted." in done
     assert "delete by hand: study.json, downloaded at" in done
+    assert "delete by hand: p001.json, downloaded at" in done
 
 
 def test_logs_hold_nothing_of_participants(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

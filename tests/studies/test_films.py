@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,24 @@ def test_no_film_is_faster_than_time(client: TestClient, token: str, monkeypatch
     assert rated(client, token)
 
 
+def test_many_short_pieces_are_no_faster(client: TestClient, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cheat says again and again that it has played as much as a page may tell at once."""
+    monkeypatch.setattr(participant_pages, "SLACK_S", 0.5)
+    monkeypatch.setattr("sidestep.studies.site.monotonic", lambda: 100.0)
+    replies = [piece(client, token, 0.4 * k, 0.4 * (k + 1)).status_code for k in range(5)]
+    assert replies == [200, 429, 429, 429, 429]
+    assert not rated(client, token)
+
+
+def test_a_film_goes_on_after_the_server_has_started_again(
+    films: Store, client: TestClient, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(participant_pages, "SLACK_S", 0.5)
+    films.play(token, 0, 0.0, 1.5, SECONDS)
+    assert piece(client, token, 1.5, 2.0).status_code == 200
+    assert rated(client, token)
+
+
 @pytest.mark.parametrize(
     "document",
     [
@@ -110,6 +129,26 @@ def test_metadata_that_tell_the_policy_are_refused(tmp_path: Path, caplog: pytes
         reply = client.get(f"/p/{token}/film/0")
         assert reply.status_code == 409
         assert "polite" not in reply.text
+
+
+def test_chapters_that_tell_the_policy_are_refused(tmp_path: Path) -> None:
+    write_films(tmp_path, 1.0)
+    import av
+
+    told = tmp_path / "films/polite/frontal-f1.mp4"
+    plain = told.rename(told.with_name("plain.mp4"))
+    with av.open(str(plain)) as source, av.open(str(told), "w") as film:
+        if not hasattr(film, "set_chapters"):
+            pytest.skip("PyAV reads no chapters; pip install 'av>=14'")
+        chapter = {"id": 1, "start": 0, "end": 1000, "time_base": Fraction(1, 1000), "metadata": {"title": "polite"}}
+        film.set_chapters([chapter])  # type: ignore[list-item]
+        stream = film.add_stream_from_template(source.streams.video[0])
+        for packet in source.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = stream
+                film.mux(packet)
+    with pytest.raises(BadInput, match=r"its metadata say chapter .*: polite"):
+        find_film(study_of(mode="film"), tmp_path / "study.yaml", "polite", "frontal-f1", 1)
 
 
 def test_films_of_the_same_policy_have_different_tags(films: Store, client: TestClient, token: str) -> None:

@@ -19,9 +19,10 @@ from starlette.websockets import WebSocketDisconnect
 
 from sidestep.bench.studies import Server, free_port
 from sidestep.records import load_record
+from sidestep.studies.access import RateLimit
 from sidestep.studies.database import EpisodeRow
 from sidestep.studies.export import MANNER_COLUMNS
-from sidestep.studies.server import make_app
+from sidestep.studies.server import MOST_BYTES_AT_ONCE, bounded_websocket, make_app
 from sidestep.studies.site import Site
 from sidestep.studies.store import Store
 from sidestep.studies.walking import MOST_AT_ONCE, MOST_ERRORS, POLICY_VIOLATION, REPLACED, STANDING, Controls, Manner
@@ -56,8 +57,11 @@ class Walker:
     def until(self, kind: str, most: int = 2000, **wanted: Any) -> dict[str, Any]:
         for _ in range(most):
             message = self.next()
-            if message["type"] == kind and all(message.get("state", message)[k] == v for k, v in wanted.items()):
+            found = message.get("state", message)
+            if message["type"] == kind and all(found[k] == pytest.approx(v, abs=1e-6) for k, v in wanted.items()):
                 return message
+            if message["type"] == "kept":  # nothing more comes
+                break
         raise AssertionError(f"no {kind} comes")
 
 
@@ -209,6 +213,55 @@ def test_a_page_that_comes_again_and_again_has_to_wait(client: TestClient, token
             told.append(page.next())
     assert told[0]["type"] == "scene"
     assert "wait a minute" in told[-1]["message"]
+
+
+class Wire:
+    """The connection below a websocket."""
+
+    def __init__(self) -> None:
+        self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+@pytest.mark.parametrize("frame", [b"\x81\x80\0\0\0\0", b"\x89\x80\0\0\0\0"], ids=["messages", "pings"])
+def test_a_websocket_takes_no_more_bytes_than_a_page_sends(monkeypatch: pytest.MonkeyPatch, frame: bytes) -> None:
+    """Below the level of messages: pings never become one, and what comes after the end is read, too."""
+    taken: list[bytes] = []
+
+    class Socket:
+        def __init__(self, name: str) -> None:
+            self.transport = Wire()
+
+        def data_received(self, data: bytes) -> None:
+            taken.append(data)
+
+    monkeypatch.setattr("sidestep.studies.server.AutoWebSocketsProtocol", Socket)
+    at = [0.0]
+    monkeypatch.setattr("sidestep.studies.server.RateLimit", lambda *given: RateLimit(*given, clock=lambda: at[0]))
+    page, flooder = bounded_websocket("page"), bounded_websocket("flooder")
+    for _ in range(600):  # a minute of a page with a gamepad
+        at[0] += 0.1
+        page.data_received(bytes(600))  # type: ignore[attr-defined]
+    assert not page.transport.aborted  # type: ignore[attr-defined]
+    taken.clear()
+    for _ in range(1000):
+        flooder.data_received(frame * 100)  # type: ignore[attr-defined]
+    assert flooder.transport.aborted  # type: ignore[attr-defined]
+    assert sum(map(len, taken)) <= MOST_BYTES_AT_ONCE
+
+
+def test_an_address_cannot_open_walks_again_and_again(
+    site: Site, client: TestClient, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused before anything is looked up: links that nobody knows cost nothing, either."""
+    monkeypatch.setattr(site, "sockets", RateLimit(2, 0.0))
+    for _ in range(2):
+        with walker(client, "unknown") as page:
+            assert "not known" in page.until("error")["message"]
+    with pytest.raises(WebSocketDisconnect), walker(client, token):
+        pass
 
 
 def test_the_manner_of_a_walk(site: Site) -> None:

@@ -280,13 +280,21 @@ class Server:
 
     def cpu_s(self) -> list[float]:
         """Processor time of the server and of each worker so far, s."""
+        return list(self._times().values())
+
+    def serving_s(self) -> float:
+        """Processor time of the server alone so far, s."""
         assert self._process is not None
-        tick, times = os.sysconf("SC_CLK_TCK"), []
+        return self._times()[self._process.pid]
+
+    def _times(self) -> dict[int, float]:
+        assert self._process is not None
+        tick, times = os.sysconf("SC_CLK_TCK"), {}
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
                 if int(fields[2]) == self._process.pid:
-                    times.append((int(fields[11]) + int(fields[12])) / tick)
+                    times[int(folder.name)] = (int(fields[11]) + int(fields[12])) / tick
         return times
 
     async def wait(self, client: httpx.AsyncClient, seconds: float = 120.0) -> None:

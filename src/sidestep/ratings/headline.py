@@ -64,7 +64,7 @@ def _interval(each: Mapping[str, Any]) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    return f"{value:z.2f}".replace("-", "−")
 
 
 def _people(count: int) -> str:

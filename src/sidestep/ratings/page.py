@@ -28,7 +28,7 @@ PRINTED = "protocol"
 
 def number(value: float | None, digits: int = 2) -> str:
     """``1.23``, ``−0.40``, or a dash."""
-    return NONE if value is None else f"{value:.{digits}f}".replace("-", "−")
+    return NONE if value is None else f"{value:z.{digits}f}".replace("-", "−")
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:

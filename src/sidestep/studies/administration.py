@@ -138,7 +138,8 @@ def delete_everywhere(store: Store, name: str, number: int) -> Deletion:
         if each.kind in ("export", "analysis"):
             _follow(store, name, each, done)
         elif each.kind == "download":
-            done.left.append(f"{each.place}, downloaded at {each.created:%Y-%m-%d %H:%M} UTC")
+            how = "written" if Path(each.place).is_absolute() else "downloaded"
+            done.left.append(f"{each.place}, {how} at {each.created:%Y-%m-%d %H:%M} UTC")
         elif Path(each.place).exists():
             done.left.append(
                 f"backup {each.place}; sidestep study delete {name} {number} --database sqlite:///{each.place}"
@@ -153,6 +154,7 @@ def _follow(store: Store, name: str, export: ExportRow, done: Deletion) -> None:
     folder = Path(export.place)
     there = [file for file in export.files if (folder / file).is_file() and not (folder / file).is_symlink()]
     if not there:
+        done.left.append(f"copies of {folder}, written at {export.created:%Y-%m-%d %H:%M} UTC and not there any more")
         return
     try:
         anew = set(write_export(store, name, folder))

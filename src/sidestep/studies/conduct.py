@@ -59,6 +59,7 @@ def _waved_early(record: EpisodeRecord, column: int, enacting: Enacting) -> bool
     waves = np.zeros(len(record.time), bool)
     if record.person_gesture.size:
         waves = record.person_gesture[:, column] == WAVE
+    waves[record.time >= _disobeyed_at(record)] = False  # too late to decide anything: the robot has failed
     if not waves.any():
         return False
     stands: BoolArray = np.hypot(*record.robot_velocity[:, :2].T) < STANDING_MPS
@@ -67,6 +68,11 @@ def _waved_early(record: EpisodeRecord, column: int, enacting: Enacting) -> bool
     if not stands.any():
         return True
     return bool(record.time[waves.argmax()] < record.time[stands.argmax()] - EARLY_S)
+
+
+def _disobeyed_at(record: EpisodeRecord) -> float:
+    """Time at which the robot broke a rule, s; infinite: it did not."""
+    return next((event.time for event in record.events if event.kind == "disobeyed"), np.inf)
 
 
 def _is_near(record: EpisodeRecord, enacting: Enacting) -> BoolArray:

@@ -247,7 +247,8 @@ def close_database(engine: Engine) -> None:
 
 
 def back_up(engine: Engine, out: Path) -> None:
-    """A consistent copy of an SQLite database in one file, also while it is served."""
+    """A consistent copy of an SQLite database in one file, also while it is served. Exports belong to the database that
+    wrote them: a deletion in the copy names them and does not write them anew from older data."""
     if engine.dialect.name != "sqlite":
         raise BadInput("backups of PostgreSQL are made by its own tools: pg_dump --format=custom --file=FILE NAME")
     if out.exists():
@@ -257,6 +258,8 @@ def back_up(engine: Engine, out: Path) -> None:
         with closing(sqlite3.connect(temporary)) as target, closing(engine.raw_connection()) as source:
             source.driver_connection.backup(target)  # type: ignore[union-attr]
             target.execute("PRAGMA journal_mode=DELETE")
+            target.execute("UPDATE exports SET kind = 'download' WHERE kind IN ('export', 'analysis')")
+            target.commit()
             (state,) = target.execute("PRAGMA integrity_check").fetchone()
         if state != "ok":
             raise BadInput(f"{out}: the copy is damaged ({state!s:.100}); check the disk and try again")

@@ -224,7 +224,9 @@ def make_experimenter_routes(site: Site) -> APIRouter:
 
     @router.get("/study/{name}/participants/{number}")
     def participant(info: Allowed, number: int) -> Response:
-        return _document(store, info.study.name, number, f"{info.study.name}-{participant_name(number)}.json")
+        document = _document(store, info.study.name, number, f"{info.study.name}-{participant_name(number)}.json")
+        note_export(store, info.study.name, "download", f"{participant_name(number)}.json")
+        return document
 
     @router.get("/study/{name}/analysis")
     def analysis(info: Allowed) -> Response:

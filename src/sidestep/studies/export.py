@@ -47,6 +47,19 @@ def ratings_of(store: Store, name: str, *, unfinished: bool = False, flagged: bo
     return make_ratings(rows, store.study(name).questionnaire, f"study {name!r}", complete=not unfinished)
 
 
+def annotated_ratings(store: Store, name: str) -> Ratings:
+    """The ratings of runs that are done, flagged ones too, with the other columns of the CSV as text: an analysis of
+    the table leaves the same walks out as one of the study."""
+    info = store.study(name)
+    columns = (*RATING_COLUMNS, *EXTRA_COLUMNS, *_about_columns(info))
+    rows = [{column: row[column] for column in columns} for row in rating_rows(store, name) if row["finished"]]
+    return make_ratings(rows, info.questionnaire, f"study {name!r}")
+
+
+def _about_columns(info: StudyInfo) -> list[str]:
+    return [f"about_{each.id}" for each in info.study.asks]
+
+
 def rating_rows(store: Store, name: str) -> list[dict[str, Any]]:
     """One mapping per answered item, the newest answer: columns of the table of ratings, then what else is known of the
     run, the answer and the participant (``EXTRA_COLUMNS`` and ``about_…``)."""
@@ -118,7 +131,7 @@ def ratings_csv(store: Store, name: str) -> bytes:
     reverse = {item.id: item.reverse for item in info.questionnaire.items}
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    about = [f"about_{each.id}" for each in info.study.asks]
+    about = _about_columns(info)
     writer.writerow((*COLUMNS, *EXTRA_COLUMNS, *about))
     for row in rows:
         row["reverse"] = str(reverse[row["item"]]).lower()
@@ -224,7 +237,7 @@ def _episodes_of(study: int, *columns: Any) -> Any:
 def write_export(store: Store, name: str, folder: Path) -> list[str]:
     """The files of an export, written; their names below the folder."""
     write_whole(folder / "ratings.csv", ratings_csv(store, name))
-    write_ratings(ratings_of(store, name, flagged=True), folder / "ratings.parquet")
+    write_ratings(annotated_ratings(store, name), folder / "ratings.parquet")
     everything = everything_of(store, name)
     write_whole(folder / "study.json", (json.dumps(everything, indent=1, ensure_ascii=False) + "\n").encode())
     written = ["ratings.csv", "ratings.parquet", "study.json"]

@@ -76,6 +76,7 @@ def _look_into(path: Path, changed_ns: int, size: int) -> tuple[float, str]:
             metadata: dict[str, Any] = dict(film.metadata)
             for stream in film.streams:
                 metadata |= stream.metadata
+            metadata |= _chapters(film)
             duration_s = _duration_s(film)
             has_pictures = bool(film.streams.video)
     except (OSError, ValueError) as error:  # as the errors of PyAV are
@@ -84,6 +85,12 @@ def _look_into(path: Path, changed_ns: int, size: int) -> tuple[float, str]:
         raise BadInput(f"{path}: has no pictures or no duration; convert it to .mp4")
     told = {key: value for key, value in metadata.items() if key.lower() not in HARMLESS and str(value).strip()}
     return duration_s, ", ".join(f"{key}: {value!s:.80}" for key, value in sorted(told.items()))
+
+
+def _chapters(film: Any) -> dict[str, str]:
+    """Titles of chapters, which players show. PyAV before 14 does not read them."""
+    chapters = film.chapters() if hasattr(film, "chapters") else []
+    return {f"chapter {each['id']}": str(each["metadata"].get("title", "")) for each in chapters}
 
 
 def _duration_s(film: Any) -> float:

@@ -13,8 +13,8 @@ from sidestep.studies.site import Site, answer_document, device_of, form, played
 from sidestep.studies.store import LONGEST_COMMENT, Stage
 
 Form = Annotated[dict[str, str], Depends(form)]
-FASTEST, SLACK_S = 1.1, 3.0
-"""How much faster than time a film may be played, and how much may be told at once, s."""
+SLACK_S = 3.0
+"""How much farther than the time since its begin a film may be played, s: a page has a clock of its own."""
 NO_DATE = "Thu, 01 Jan 1970 00:00:00 GMT"
 """Sent with every film: when a file was made may tell which policy drove."""
 
@@ -54,9 +54,8 @@ def make_participant_routes(site: Site) -> APIRouter:
         stage = store.stage(token)
         if stage.trial is None or stage.trial.position != position or stage.info.study.mode != "film":
             raise Refused(409, "there is no film to play now; reload the page")
-        if end_s - start_s > FASTEST * site.film_elapsed_s(token, position) + SLACK_S:
+        if end_s > site.film_limit_s(token, position, stage.trial.played_s or 0.0) + SLACK_S:
             raise Refused(429, "too many requests; wait a minute and try again")
-        site.film_elapsed_s(token, position, again=True)
         return {"played": store.play(token, position, start_s, end_s, film_of(stage).duration_s)}
 
     @router.post("/answer")
@@ -85,7 +84,7 @@ def make_participant_routes(site: Site) -> APIRouter:
         if stage.trial is None or stage.trial.position != position or stage.info.study.mode != "film":
             raise Refused(404, "there is no such film")
         shown = film_of(stage)
-        site.film_elapsed_s(token, position)
+        site.film_limit_s(token, position, stage.trial.played_s or 0.0)
         tag = hash_token(f"{token} {position} {shown.path.stat().st_mtime_ns}")[:32]  # of this run, not of the file
         headers = {"last-modified": NO_DATE, "etag": f'"{tag}"'}
         return FileResponse(shown.path, media_type=shown.kind, headers=headers)

@@ -7,22 +7,26 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from starlette.exceptions import HTTPException
+from uvicorn.protocols.websockets.auto import AutoWebSocketsProtocol
 
 from sidestep.drive_page.server import NO_TELEMETRY
 from sidestep.errors import BadInput, SidestepError
-from sidestep.studies.access import Refused
+from sidestep.studies.access import RateLimit, Refused
 from sidestep.studies.database import checkpoint, close_database
 from sidestep.studies.experimenter_pages import make_experimenter_routes
 from sidestep.studies.participant_pages import make_participant_routes
 from sidestep.studies.site import Site, log
 from sidestep.studies.walking import Walks, make_walk_routes, rehearsals
 
+MOST_BYTES_AT_ONCE, MOST_BYTES_PER_S = 32_000, 16_000.0
+"""Of a page that walks: it sends 3 kB a second."""
 TIDY_S = 20.0
 """Between two times at which the log of the database is emptied."""
 
@@ -88,7 +92,7 @@ def make_app(site: Site, processes: int = 0) -> FastAPI:
 
 async def _guarded(site: Site, request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
     if not site.knows_host(request):
-        return site.refusal(request, 403, Refused(403, "this server is known by another name; see --url"))
+        return site.refusal(request, 403, Refused(403, "this server is known by another name; see --url and --proxy"))
     if request.method not in ("GET", "HEAD") and not site.is_own_page(request):
         return site.refusal(request, 403, Refused(403, "this form does not come from this server"))
     return await go_on(request)
@@ -102,6 +106,23 @@ async def _tidy(site: Site) -> None:
             await asyncio.to_thread(checkpoint, site.store.engine)
 
 
+def bounded_websocket(*arguments: Any, **settings: Any) -> asyncio.Protocol:
+    """uvicorn's websocket, cut off if the page sends too many bytes. ``walking`` counts messages, but while it closes a
+    connection uvicorn reads on for 10 s, and it answers pings on its own: one page could keep the server busy."""
+    assert AutoWebSocketsProtocol is not None
+    protocol, limit = AutoWebSocketsProtocol(*arguments, **settings), RateLimit(MOST_BYTES_AT_ONCE, MOST_BYTES_PER_S)
+    receive = protocol.data_received
+
+    def data_received(data: bytes) -> None:
+        if limit.allows("", len(data)):
+            receive(data)
+        else:
+            protocol.transport.abort()  # type: ignore[attr-defined]
+
+    protocol.data_received = data_received  # type: ignore[method-assign]
+    return protocol
+
+
 def serve(site: Site, listening: socket.socket, processes: int, tell: Callable[[], None] = lambda: None) -> None:
     """Serve until Ctrl-C on a bound socket. ``tell`` is called before."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
@@ -109,7 +130,7 @@ def serve(site: Site, listening: socket.socket, processes: int, tell: Callable[[
         uvicorn.Config(
             make_app(site, processes), log_level="warning", access_log=False, server_header=False, lifespan="on",
             ws_max_size=4096, ws_ping_interval=5.0, ws_ping_timeout=20.0, timeout_graceful_shutdown=2,
-            ws_per_message_deflate=False, proxy_headers=False,
+            ws_per_message_deflate=False, proxy_headers=False, ws=bounded_websocket,  # type: ignore[arg-type]
         )
     )  # fmt: skip
     tell()

@@ -39,6 +39,8 @@ MOST_BODY, MOST_FIELDS = 64_000, 1200
 """Bytes and fields of a form."""
 LONGEST_ANSWER = 1000
 """Bytes of a single answer."""
+MOST_FILMS = 10_000
+"""Of which the server remembers when they began."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
@@ -77,13 +79,15 @@ class Site:
         self.strangers = RateLimit(30, 0.5)
         """For addresses that ask for links that do not exist."""
         self.answers = RateLimit(120, 10.0)
+        self.sockets = RateLimit(200, 10.0)
+        """Walks that an address opens: a laboratory may have one for everybody."""
         self.creations = RateLimit(10, 1 / 6)
         self.analyses = RateLimit(6, 1 / 20)
         self.fresh_links: dict[tuple[int, int], str] = {}
         """(study, number of a participant) → token, of links that were made since the server began: shown to the
         experimenter, stored nowhere."""
-        self.films_since: dict[tuple[str, int], float] = {}
-        """(token, position) → when the page began to play a film."""
+        self._films: dict[tuple[str, int], tuple[float, float]] = {}
+        """(token, position) → when the server first heard of the film, and how far it was played then, s."""
         self._templates = Environment(
             loader=PackageLoader("sidestep.studies"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
@@ -132,27 +136,29 @@ class Site:
             return False
 
     def knows_host(self, request: HTTPConnection) -> bool:
-        """Whether a request names this server."""
+        """Whether a request names this server, or comes from a trusted proxy, which may call it by any name."""
+        peer = request.client.host if request.client else ""
+        return self._is_own_name(request) or bool(self.url and self._is_proxy(peer))
+
+    def _is_own_name(self, request: HTTPConnection) -> bool:
         name = request.headers.get("host", "")
         return is_own_host(name, self.host) or bool(self.url and urlsplit(self.url).netloc.lower() == name.lower())
 
     def is_own_page(self, request: HTTPConnection) -> bool:
         """Whether a request that changes something comes from a page of this server, by its public address or by the
-        name that the request gives it. A proxy may give it another name."""
+        name that the request gives it, if that is the server's own."""
         origin = request.headers.get("origin", "")
         if self.url and origin.lower() == self.url.lower():
             return True
-        return is_same_origin(origin, request.headers.get("host", ""))
+        return self._is_own_name(request) and is_same_origin(origin, request.headers.get("host", ""))
 
-    def film_elapsed_s(self, token: str, position: int, *, again: bool = False) -> float:
-        """Time since the film of a trial began, or since this was last asked with ``again``."""
-        key = (token, position)
-        while len(self.films_since) > 10_000:
-            self.films_since.pop(next(iter(self.films_since)))
-        elapsed = monotonic() - self.films_since.setdefault(key, monotonic())
-        if again:
-            self.films_since[key] = monotonic()
-        return elapsed
+    def film_limit_s(self, token: str, position: int, played_s: float) -> float:
+        """How far the film of a trial can have been played by now: as far as it was when the server first heard of it,
+        and the time since then."""
+        while len(self._films) > MOST_FILMS:
+            self._films.pop(next(iter(self._films)))
+        begun, before_s = self._films.setdefault((token, position), (monotonic(), played_s))
+        return before_s + monotonic() - begun
 
     def language(self, request: HTTPConnection) -> str:
         """Of the study of a participant's link; of a link that is not known, what the browser asks for."""

@@ -40,6 +40,8 @@ MOST_ERRORS = 20
 TOO_MANY = "the page has sent too many messages; wait a minute and reload it"
 MOST_AT_ONCE, MOST_PER_S = 120, 60.0
 """Messages of a page: it sends 20 a second, and one for every key."""
+REFUSED_S = 1.0
+"""Time that an address waits which opens walks again and again."""
 MOST_WALKS = 300
 IDLE_S = 900.0
 """After which a walk without a page is forgotten."""
@@ -385,6 +387,10 @@ def make_walk_routes(site: Site, walks: Walks) -> APIRouter:
     @router.websocket("/p/{token}/walk")
     async def walk(page: WebSocket, token: str) -> None:
         if not (site.knows_host(page) and site.is_own_page(page)):
+            await page.close(POLICY_VIOLATION)
+            return
+        if not site.sockets.allows(site.client(page)):
+            await asyncio.sleep(REFUSED_S)
             await page.close(POLICY_VIOLATION)
             return
         await page.accept()
