@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import shapely
 
+from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.render.camera_model import CameraModel, CameraPose
@@ -44,6 +45,10 @@ def scenes_of(suite: str) -> tuple[str, ...]:
     named = [item.scene for item in load_suite(suite).scenarios()]
     assert all(isinstance(scene, str) for scene in named)
     return tuple(dict.fromkeys(str(scene) for scene in named if scene not in plan_names()))
+
+
+def test_no_suite_is_left_out() -> None:
+    assert set(SUITES) == set(registry.SUITES)
 
 
 def check(spec: SceneSpec, seed: int, poses: int = 4) -> None:

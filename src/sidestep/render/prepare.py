@@ -15,6 +15,8 @@ from sidestep.progress import compile_progress
 
 LAST = "frame.draw_bands"
 SECONDS = 15.0
+RENDERER_VARIABLE = "SIDESTEP_RENDERER"
+"""Environment variable that says which back end draws."""
 BESIDE = "SIDESTEP_COMPILES_RENDERER"
 """Set for the process that compiles for another one, which tells of it."""
 
@@ -35,8 +37,8 @@ def announce_compiling() -> None:
 @contextmanager
 def compile_beside(module: str) -> Iterator[None]:
     """Compile the renderer in another process while the block runs, and wait for it at the end. ``module`` has the
-    function ``compile_renderer`` that does so."""
-    if CACHE_FOLDER is None or not needs_compiling():
+    function ``compile_renderer`` that does so. OpenGL has nothing to compile."""
+    if CACHE_FOLDER is None or os.environ.get(RENDERER_VARIABLE) == "gl" or not needs_compiling():
         yield
         return
     code = f"from {module} import compile_renderer as compile; compile()"
