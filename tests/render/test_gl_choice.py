@@ -18,7 +18,6 @@ from sidestep.cli.app import app
 from sidestep.cli.cameras import _choose, check_filming
 from sidestep.cli.doctor import check_opengl
 from sidestep.errors import SidestepError, UnknownName
-from sidestep.render import prepare
 from sidestep.render.camera_model import CameraModel
 from sidestep.render.gl import context
 from sidestep.render.renderer import RENDERER_VARIABLE, Renderer, make_renderer, open_renderer
@@ -63,13 +62,6 @@ def test_nothing_is_compiled_or_driven_for_a_renderer_that_is_not_there(
     with pytest.raises(SidestepError, match=remedy):
         check_filming(("chase", "top"), ("rgb",))
     check_filming(("top",), ("rgb",))
-
-
-def test_the_cpu_renderer_is_not_compiled_where_opengl_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare, "needs_compiling", lambda: pytest.fail("asked for its machine code"))
-    monkeypatch.setenv(RENDERER_VARIABLE, "gl")
-    with prepare.compile_beside("sidestep.report.first_picture"):
-        pass
 
 
 def test_auto_does_without(remedy: str) -> None:
