@@ -176,7 +176,7 @@ class Renderer(AnyRenderer):
     """The renderer on the processor, whose pictures are the same on every machine."""
 
     def _prepare(self, shadow_size: int) -> None:
-        announce_compiling()
+        announce_compiling(min(self.threads, 2))
         if not 1 <= self.threads <= 64:
             raise BadInput(f"threads must be 1 to 64, got {self.threads}")
         self._scene = L.SceneArrays(self._static, self._models, pack_materials(self.scene.materials))
