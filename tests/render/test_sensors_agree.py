@@ -73,6 +73,11 @@ def test_some_scenes_of_every_suite(suite: str) -> None:
         check(resolve_scene(name), 2)
 
 
+def test_the_mesh_of_a_bundled_place() -> None:
+    """Lantern Court is shown by a mesh in a file, as a scan would be."""
+    check(resolve_scene("place:lantern-court"), 3)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("suite", SUITES)
 def test_all_scenes_of_every_suite(suite: str) -> None:
