@@ -21,6 +21,8 @@ LOW = -0.12  # m, of roads below sidewalks
 LOWERED = frozenset({"road", "crosswalk"})
 REACH = 150.0  # m: so far the earth reaches each way
 STOREY, WINDOW = 3.0, (1.1, 1.5)  # m
+PROUD = 0.02  # m that windows and doors stand before the wall: as far as solids may reach beyond their regions
+HEAD_ROOM = 2.2  # m: leaves may reach beyond their regions above it
 Colour = tuple[float, float, float]
 COLOURS: dict[str, Colour] = {
     "road": (0.30, 0.30, 0.32), "crosswalk": (0.30, 0.30, 0.32), "sidewalk": (0.68, 0.65, 0.60),
@@ -155,7 +157,7 @@ def _add_house(model: Model, polygon: Any, height: float, wall: str) -> None:
         a, b = ring[k - 1], ring[k]
         length = float(exact.hypot(*(b - a)))
         along = (b - a) / max(length, 1e-9)
-        out = np.array([along[1], -along[0]]) * 0.04
+        out = np.array([along[1], -along[0]]) * PROUD
         count = int((length - 0.8) / 2.6)
         for storey in range(int(height // STOREY)):
             for n in range(count):
@@ -174,14 +176,15 @@ def _add_thing(model: Model, region: Region, polygon: Any) -> None:
         model.prism("wood", ring, 0.0, height * 0.45, 0.6)
         turn = np.arange(7) * 2 * np.pi / 7
         crown = middle + 1.7 * np.stack([exact.cos(turn), exact.sin(turn)], axis=1)
-        model.prism("leaves", middle + (crown - middle) * 0.55, height * 0.35, height * 0.5, 1.8)
+        low = max(height * 0.35, HEAD_ROOM)
+        model.prism("leaves", middle + (crown - middle) * 0.55, low, height * 0.5, 1.8)
         model.prism("leaves", crown, height * 0.5, height * 0.8, 0.85)
         model.prism("leaves", middle + (crown - middle) * 0.85, height * 0.8, height, 0.3)
     elif region.name == "lamp post":
         model.prism("metal", ring, 0.0, height - 0.5, 0.6)
         model.prism("lamp", middle + (ring - middle) * 1.6, height - 0.5, height, 0.7)
     elif region.name == "basin":
-        model.prism("stone", ring, 0.0, height, 0.95)
+        model.prism("stone", ring, 0.0, height, 0.98)
         model.prism("stone", middle + (ring - middle) * 0.15, height, height + 0.9, 0.8)
     else:
         model.prism("wood" if region.name == "bench" else "metal", ring, 0.0, height)

@@ -188,4 +188,17 @@ def test_demonstrations_of_some_scenes_and_what_they_hold(tmp_path: Path, call: 
     found = document(call("demos", "info", file, "--json"))
     assert (found["episodes"], found["inputs"]) == (1, 2)
     assert list(found["by_scene"]) == ["3"]
-    assert call("demos", "intersection", "--out", tmp_path / "e.h5", "--scene", 9).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [(("--scene", 9), "unknown scene '9'"), (("--driver", "imitation"), "sidestep[onnx]")]
+)
+def test_what_cannot_be_driven_leaves_no_file(
+    tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch, options: tuple[Any, ...], words: str
+) -> None:
+    """The right command would be refused because of it."""
+    monkeypatch.setattr("sidestep.extras.is_installed", lambda name: name != "onnxruntime")
+    refused = call("demos", "intersection", "--out", tmp_path / "e.h5", *options)
+    assert refused.exit_code == 2
+    assert words in " ".join(refused.stderr.split())
+    assert not (tmp_path / "e.h5").exists()

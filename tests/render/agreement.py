@@ -100,7 +100,7 @@ class Place:
         found = []
         for k in range(PIXELS):
             here = min(float(seen[k]), REACH)
-            if not nearest[k] - ERROR <= here <= farthest[k] + ERROR:
+            if not all(nearest[k] - ERROR <= each <= farthest[k] + ERROR for each in (here, lidar[k])):
                 found.append(
                     f"({x:.3f}, {y:.3f}) towards {angles[k]:.3f}: depth {here:.3f} m "
                     f"({Semantic(int(images.semantic[0, k])).name}), lidar {lidar[k]:.3f} m, "

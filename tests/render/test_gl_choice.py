@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
+from typer.testing import CliRunner
 
 from sidestep.bench.measure import find_peer
 from sidestep.bench.render import street_peer
-from sidestep.cli.cameras import _choose
+from sidestep.cli.app import app
+from sidestep.cli.cameras import _choose, check_filming
 from sidestep.cli.doctor import check_opengl
 from sidestep.errors import SidestepError, UnknownName
 from sidestep.render.camera_model import CameraModel
@@ -39,6 +43,25 @@ def remedy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def test_gl_says_what_is_missing(remedy: str) -> None:
     with pytest.raises(SidestepError, match=remedy):
         make_renderer("gl", make_scene(GROUND), CAMERA)
+
+
+def test_nothing_is_compiled_or_driven_for_a_renderer_that_is_not_there(
+    remedy: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise AssertionError("work was done before the renderer was looked for")
+
+    monkeypatch.setattr("sidestep.render.prepare.compile_beside", refuse)
+    monkeypatch.setattr("sidestep.simulation.run_episode", refuse)
+    monkeypatch.setenv(RENDERER_VARIABLE, "cpu")
+    out = str(tmp_path / "picture.png")
+    result = CliRunner().invoke(app, ["render", "core", "plaza", "--renderer", "gl", "--out", out])
+    assert result.exit_code == 2, result.output
+    assert re.search(remedy, " ".join(result.stderr.split()))
+    monkeypatch.setattr("sidestep.report.film.check_film", lambda _: None)
+    with pytest.raises(SidestepError, match=remedy):
+        check_filming(("chase", "top"), ("rgb",))
+    check_filming(("top",), ("rgb",))
 
 
 def test_auto_does_without(remedy: str) -> None:

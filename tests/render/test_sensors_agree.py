@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import shapely
 
+from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.render.camera_model import CameraModel, CameraPose
@@ -46,6 +47,10 @@ def scenes_of(suite: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(scene) for scene in named if scene not in plan_names()))
 
 
+def test_no_suite_is_left_out() -> None:
+    assert set(SUITES) == set(registry.SUITES)
+
+
 def check(spec: SceneSpec, seed: int, poses: int = 4) -> None:
     place, rng = Place.of(spec), np.random.default_rng(seed)
     wrong = [each for pose in place.free_poses(rng, poses) for each in place.disagreements(*pose.tolist())]
@@ -66,6 +71,11 @@ def test_some_scenes_of_every_suite(suite: str) -> None:
     names = scenes_of(suite)
     for name in names[:: max(1, len(names) // QUICK)][:QUICK]:
         check(resolve_scene(name), 2)
+
+
+def test_the_mesh_of_a_bundled_place() -> None:
+    """Lantern Court is shown by a mesh in a file, as a scan would be."""
+    check(resolve_scene("place:lantern-court"), 3)
 
 
 @pytest.mark.full

@@ -267,3 +267,16 @@ def test_a_password_is_checked_before_the_walks_are_tried(tmp_path: Path, monkey
     close_database(new_store("sqlite:///studies.sqlite", study_of(name="w")).engine)
     refused = CliRunner().invoke(app, ["study", "new", "study.yaml", "--password-file", "password"])
     assert "there is a study 'w' already" in refused.stderr
+
+
+def test_policies_are_looked_for_before_the_walks_are_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second policy lacks its extra: the walks of the first are not tried for nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sidestep.studies.creation.rehearse", lambda _: pytest.fail("walked before"))
+    monkeypatch.setattr("sidestep.extras.is_installed", lambda name: name != "onnxruntime")
+    names = "name: w\ntitle: W\npolicies: [orca, ilqr_bc]\nscenarios: [frontal-f1]\nconsent: Yes.\n"
+    (tmp_path / "study.yaml").write_text(names)
+    (tmp_path / "password").write_text(PASSWORD)
+    refused = CliRunner().invoke(app, ["study", "new", "study.yaml", "--password-file", "password"])
+    assert refused.exit_code == 2
+    assert "policy 'ilqr_bc' needs" in " ".join(refused.stderr.split())

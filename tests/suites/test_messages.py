@@ -268,6 +268,26 @@ def test_the_command_and_its_json(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", "mine.yaml: file: no scenarios in it; list them under 'scenarios'"),
+        ("scenario: [{name: a}]", "mine.yaml: file: unknown key 'scenario'; did you mean 'scenarios'?"),
+        (
+            f"scenarios: [{{name: a, scene: plazza, robots: [{json.dumps(ROBOT)}]}}]",
+            "a: scene: unknown floor plan 'plazza'; did you mean 'plaza'?",
+        ),
+    ],
+)
+def test_a_file_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, line: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(text)
+    shown = CliRunner().invoke(app, ["validate", "mine.yaml"])
+    assert shown.exit_code == 2
+    assert shown.stdout.splitlines() == [line]
+    assert CliRunner().invoke(app, ["run", "mine.yaml", "--policy", "stop"]).exit_code == 2
+
+
 def test_a_list_item_that_is_no_scenario_hides_no_other_mistake(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(f"scenarios:\n  - 3\n  - {{name: b, robots: [{json.dumps(ROBOT)}], rulez: {{}}}}\n")

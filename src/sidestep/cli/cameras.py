@@ -17,11 +17,24 @@ if TYPE_CHECKING:
     from sidestep.types.sensors import CameraSettings
 
 
+RENDERER_VARIABLE = "SIDESTEP_RENDERER"
+"""As ``sidestep.render.renderer`` has it, which takes long to import."""
+
+
 def _choose(kind: str | None) -> str | None:
     """Set the renderer for this process and the processes it starts."""
     if kind is not None:
-        os.environ["SIDESTEP_RENDERER"] = kind
+        os.environ[RENDERER_VARIABLE] = kind
     return kind
+
+
+def check_renderer(cameras: Sequence[str]) -> None:
+    """Raise an error before anything is compiled or driven if these cameras are to draw with OpenGL and there is none.
+    The map is drawn without it."""
+    if os.environ.get(RENDERER_VARIABLE) == "gl" and set(cameras) != {"top"}:
+        from sidestep.render.gl.context import open_context
+
+        open_context()
 
 
 RendererChoice = Annotated[
@@ -70,6 +83,7 @@ def check_filming(cameras: Sequence[str], pictures: Sequence[str]) -> None:
 
     check_film(Path("film.mp4"))
     check_cameras(cameras)
+    check_renderer(cameras)
     check_panels(tuple(pictures))
 
 

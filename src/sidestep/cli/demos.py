@@ -49,7 +49,7 @@ def intersection(
 ) -> None:
     """Drive the intersection suite and write the published HDF5 layout."""
     from sidestep.learn.demonstrations import DemonstrationWriter
-    from sidestep.learn.drive_demos import DemonstrationPlan, drive_demonstrations
+    from sidestep.learn.drive_demos import DemonstrationPlan, check_plan, drive_demonstrations
     from sidestep.progress import progress_bar
     from sidestep.simulation.prepare import prepare_kernels
     from sidestep.suites.intersection import TEST_SCENES, TRAIN_WEATHERS, numbered_weathers
@@ -69,9 +69,10 @@ def intersection(
     if scene and set(scene) & set(TEST_SCENES):
         say("scenes 4 and 5 belong to the test split: do not train on them what tables will show")
     with quiet_stdout(as_json):
-        prepare_kernels()
+        check_plan(plan)
         numbered = numbered_weathers(plan.weathers, vehicles)
         with DemonstrationWriter(out, append=append, weathers=numbered) as writer, progress_bar("episodes") as move:
+            prepare_kernels()
             count = drive_demonstrations(plan, writer, move)
     if as_json:
         print_json({"file": str(out), **count._asdict()})

@@ -94,11 +94,12 @@ def _film(
     size: str | None,
     blind: bool,
 ) -> None:
-    from sidestep.cli.cameras import sized, split_names
+    from sidestep.cli.cameras import check_renderer, sized, split_names
     from sidestep.progress import progress_bar
     from sidestep.report.cameras import draw_film
 
     cameras = split_names(camera, ("top",))
+    check_renderer(cameras)
     if size is None and cameras == ("top",):
         size = "640x640"
     settings = sized(record.scenario.sensors.camera, size)

@@ -14,7 +14,7 @@ from sidestep.learn.demonstration_layout import DemonstrationFrame
 from sidestep.learn.demonstrations import DemonstrationWriter
 from sidestep.policies.driving.measurements import published_measurements
 from sidestep.policies.driving.pid import NoisyPidDriver
-from sidestep.registry import make_policy
+from sidestep.registry import make_policy, policy_maker
 from sidestep.simulation.loop import for_policy
 from sidestep.simulation.session import Session
 from sidestep.suites.driving_place import TOWNS
@@ -81,6 +81,13 @@ def _routes(options: Mapping[str, Any], scenes: Sequence[int]) -> list[Scenario]
         if scene not in known:
             raise UnknownName("scene", str(scene), [str(each) for each in known], "intersection")
     return [each for each in every if not scenes or each.notes["scene"] in scenes]
+
+
+def check_plan(plan: DemonstrationPlan) -> None:
+    """Raise an error, before a file is made, for what cannot be driven: scenes, settings, policies and their extras."""
+    plan_episodes(plan)
+    for driver in plan.drivers:
+        policy_maker(driver)
 
 
 def drive_demonstrations(

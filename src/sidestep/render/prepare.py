@@ -13,21 +13,24 @@ from functools import cache
 from sidestep.kernels.jit import CACHE_FOLDER, is_compiled
 from sidestep.progress import compile_progress
 
-LAST = "frame.draw_bands"
+LAST_ALONE, LAST = "frame.draw_frame", "frame.draw_bands"
+"""The kernels that are compiled last for one thread and for several."""
 SECONDS = 15.0
+RENDERER_VARIABLE = "SIDESTEP_RENDERER"
+"""Environment variable that says which back end draws."""
 BESIDE = "SIDESTEP_COMPILES_RENDERER"
 """Set for the process that compiles for another one, which tells of it."""
 
 
-def needs_compiling() -> bool:
-    """Whether a first picture would have to wait for the compiler."""
-    return not is_compiled(LAST)
+def needs_compiling(threads: int) -> bool:
+    """Whether a first picture by so many threads would have to wait for the compiler."""
+    return not is_compiled(LAST_ALONE if threads == 1 else LAST)
 
 
 @cache
-def announce_compiling() -> None:
+def announce_compiling(threads: int) -> None:
     """Say on stderr, once, that the renderer is compiled now, if so."""
-    if needs_compiling() and BESIDE not in os.environ:
+    if needs_compiling(threads) and BESIDE not in os.environ:
         with compile_progress("the renderer", seconds=SECONDS) as progress:
             progress("at the first picture", 0.0)
 
@@ -35,8 +38,8 @@ def announce_compiling() -> None:
 @contextmanager
 def compile_beside(module: str) -> Iterator[None]:
     """Compile the renderer in another process while the block runs, and wait for it at the end. ``module`` has the
-    function ``compile_renderer`` that does so."""
-    if CACHE_FOLDER is None or not needs_compiling():
+    function ``compile_renderer`` that does so. OpenGL has nothing to compile."""
+    if CACHE_FOLDER is None or os.environ.get(RENDERER_VARIABLE) == "gl" or not needs_compiling(threads=2):
         yield
         return
     code = f"from {module} import compile_renderer as compile; compile()"

@@ -31,7 +31,7 @@ from sidestep.render.light import (
 )
 from sidestep.render.mesh import Instance, Scene3D
 from sidestep.render.packing import PackedInstances, check_instances, pack_materials, pack_models, pack_static
-from sidestep.render.prepare import announce_compiling
+from sidestep.render.prepare import RENDERER_VARIABLE, announce_compiling
 from sidestep.render.raster import layout as L
 from sidestep.render.raster.finish import draw_rain, halve_rgb
 from sidestep.render.raster.surface import soften_mirror
@@ -43,8 +43,6 @@ WANTS = {"rgb": L.WANT_RGB, "depth": L.WANT_DEPTH, "semantic": L.WANT_SEMANTIC, 
 DTYPES: dict[str, type] = {"rgb": np.uint8, "depth": np.float32, "semantic": np.uint8, "instance": np.int32}
 ALL = frozenset(WANTS)
 BACK_ENDS = ("cpu", "gl", "auto")
-RENDERER_VARIABLE = "SIDESTEP_RENDERER"
-"""Environment variable that says which back end draws."""
 NO_PICTURES: dict[str, NDArray[Any]] = {name: np.zeros(1, dtype) for name, dtype in DTYPES.items()}
 """For the pictures that are not asked for."""
 NO_MIRROR = L.MirrorArrays(np.zeros(2, np.uint32), np.ones(1, np.float32), 0)
@@ -178,7 +176,7 @@ class Renderer(AnyRenderer):
     """The renderer on the processor, whose pictures are the same on every machine."""
 
     def _prepare(self, shadow_size: int) -> None:
-        announce_compiling()
+        announce_compiling(min(self.threads, 2))
         if not 1 <= self.threads <= 64:
             raise BadInput(f"threads must be 1 to 64, got {self.threads}")
         self._scene = L.SceneArrays(self._static, self._models, pack_materials(self.scene.materials))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sidestep.ratings.questionnaire import load_questionnaire
 from sidestep.reading import is_file, is_folder
+from sidestep.registry import policy_maker
 from sidestep.studies.access import Refused, check_password
 from sidestep.studies.database import open_database
 from sidestep.studies.definition import Study, StudyPolicy, read_study, with_suite_texts
@@ -28,6 +29,8 @@ def create_study(definition: Path, database: str, password: str) -> tuple[Store,
         raise Refused(409, f"there is a study {study.name!r} already; choose another name")
     store.check(study, questionnaire)
     if study.mode == "walk":
+        for each in study.policies:
+            policy_maker(each.reference, each.settings)
         for order in rehearsals(study):
             rehearse(order)
     if study.mode == "film":

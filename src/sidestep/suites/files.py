@@ -19,6 +19,7 @@ relative to the file's folder. A document with the key ``protocol`` is a validat
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -222,6 +223,7 @@ def _items(
             yield f"{file}: scenario {scenario.name!r:.120}", scenario.model_dump(mode="json"), found.summary
         return
     if "scenarios" not in document:
+        _check_spelling(file, document)
         yield _place(file, document, number), {"suite": suite} | document, ""
         return
     _check_list(file, document)
@@ -234,6 +236,13 @@ def _items(
             unreadable.append((file, why))
             continue
         yield _place(file, item, index), merge(defaults, item), str(document.get("summary", ""))
+
+
+def _check_spelling(file: Path, document: dict[Any, Any]) -> None:
+    """A document without robots and with a key like ``scenarios`` was to be a list."""
+    meant = difflib.get_close_matches("scenarios", map(str, document), n=1, cutoff=0.8)
+    if meant and "robots" not in document:
+        raise BadInput(f"{file}: unknown key {meant[0]!r:.80}; did you mean 'scenarios'?")
 
 
 def _check_list(file: Path, document: dict[Any, Any]) -> None:

@@ -92,6 +92,8 @@ def validate_suite(reference: str | Path, progress: Progress | None = None) -> V
     if text not in table("suites") and (is_file(path) or is_folder(path)):
         scenarios: list[tuple[Scenario, Path | None]] = list(_read(path, problems))
         count = len(scenarios) + len({problem.scenario for problem in problems if problem.where != "file"})
+        if not scenarios and not problems:
+            problems.append(Problem(text, "file", "no scenarios in it", "list them under 'scenarios'"))
     else:
         suite = load_suite(text)
         scenarios = [(scenario, base_of(suite)) for scenario in suite.scenarios()]
@@ -139,7 +141,8 @@ def check_scenario(scenario: Scenario, base: Path | None = None) -> list[Problem
 def _told(error: Exception, scenario: Scenario, where: str) -> Iterator[Mistake]:
     """What an error says, one mistake for each of its lines."""
     for line in str(error).splitlines():
-        what, _, remedy = line.removeprefix(f"scenario {scenario.name!r}: ").rpartition("; ")
+        line = line.removeprefix(f"scenario {scenario.name!r}: ").removeprefix(f"{where}: ")
+        what, _, remedy = line.rpartition("; ")
         yield Mistake(where, what or remedy, remedy if what else "")
 
 
