@@ -180,7 +180,8 @@ def write_tables(out: Path, tables: Path) -> None:
     if {"protocol", "protocol-dev"} <= have.keys():
         text = protocol_table(out / "protocol", have["protocol"], have["protocol-dev"])
         (tables / "protocol_results.md").write_text(f"# protocol\n{text}\n")
-    (ROOT / "docs" / "results.md").write_text(results_page(out, have), encoding="utf-8")
+    page = ROOT / "docs" / "results.md"
+    page.write_text(results_page(out, have, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def _scores(folder: Path) -> Scores:
@@ -416,24 +417,26 @@ def _successes_by_scenario(folder: Path) -> dict[tuple[str, str], int]:
     return counts
 
 
-def results_page(out: Path, have: dict[str, Scores]) -> str:
-    """Commands, episodes, times and machine."""
+def results_page(out: Path, have: dict[str, Scores], before: str) -> str:
+    """Commands, episodes, times and machine. Rows of runs that were not made again are those of the page ``before``."""
     file = out / "seconds.json"
     seconds: dict[str, float] = json.loads(file.read_text()) if file.is_file() else {}
     machine = describe_machine()
-    rows = []
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in before.splitlines() if line[:1] == "|"]
+    rows = {row[0]: row for row in cells if row[0] in RUNS}
     for name, scores in have.items():
         episodes = sum(one["episodes"] for one in scores["policies"].values())
         took = f"{seconds[name]:.0f}" if name in seconds else "–"
-        rows.append([name, f"`sidestep run {shlex.join(RUNS[name])}`", scores["source"], str(episodes), took])
+        rows[name] = [name, f"`sidestep run {shlex.join(RUNS[name])}`", scores["source"], str(episodes), took]
+    minutes = sum(float(row[-1]) for row in rows.values() if row[-1] != "–") / 60
     described = ", ".join(f"{key}: {value}" for key, value in machine.items() if isinstance(value, str | int))
     return (
         "# How the results were made\n\n"
         "`make results` runs the episodes of every published table again and writes the tables into the README and "
         "these pages. If the recordings are not installed, tables on recorded people keep their contents.\n\n"
         f"{TABLES}\n\n"
-        f"{_table(['run', 'command', 'people', 'episodes', 'time (s)'], rows)}\n\n"
-        f"Total: {sum(seconds.values()) / 60:.0f} minutes with two workers. Computer: {described}.\n"
+        f"{_table(['run', 'command', 'people', 'episodes', 'time (s)'], [rows[name] for name in RUNS if name in rows])}"
+        f"\n\nTotal: {minutes:.0f} minutes with two workers. Computer: {described}.\n"
     )
 
 
