@@ -124,6 +124,15 @@ def test_random_scenes_have_every_kind_of_thing() -> None:
     assert len(kinds) > 0.7 * len(MAKERS)
 
 
+@pytest.mark.parametrize("slant", [0.0, 0.005, 0.01, 0.015, 0.019, 0.03])
+def test_lamps_of_a_car_that_the_border_cuts_off_a_little_aslant(slant: float) -> None:
+    ground = Region(kind="road", polygon=((-6, -6), (6, -6), (6, 6), (-6, 6)))
+    car = Region(
+        kind="obstacle", polygon=((0, 0), (4.2, 0), (4.2 - slant, 1.8), (0, 1.8)), name="parked car", height=1.45
+    )
+    check(SceneSpec(name="x", regions=(ground, car)), 5)
+
+
 SQUARE = Region(kind="walkable", polygon=((-2, -2), (2, -2), (2, 2), (-2, 2)))
 
 

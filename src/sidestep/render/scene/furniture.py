@@ -29,10 +29,14 @@ class FurniturePiece:
 
     @property
     def rectangular(self) -> bool:
+        return self.is_frame_within(FLUSH)
+
+    def is_frame_within(self, tolerance_m: float) -> bool:
+        """Whether the footprint is the rectangle of its frame, but for corners that miss by less than this."""
         half, wide = self.frame.length / 2, self.frame.width / 2
         corners = shapely.points(self.frame.to_world([(-half, -wide), (half, -wide), (half, wide), (-half, wide)]))
         covers = self.polygon.area > 0.97 * self.frame.length * self.frame.width
-        return bool(covers and shapely.distance(self.polygon, corners).max() < FLUSH)
+        return bool(covers and shapely.distance(self.polygon, corners).max() < tolerance_m)
 
     @property
     def round(self) -> bool:

@@ -171,6 +171,8 @@ def add_tree(builder: MeshBuilder, piece: FurniturePiece) -> None:
 
 
 CAR = Semantic.VEHICLE
+LAMPS_PROUD_M = 0.012
+"""By which the lamps of a car stand out of its ends."""
 
 
 def add_parked_car(builder: MeshBuilder, piece: FurniturePiece) -> None:
@@ -180,7 +182,7 @@ def add_parked_car(builder: MeshBuilder, piece: FurniturePiece) -> None:
     head = 1.0 if piece.rng.random() < 0.5 else -1.0
     low, waist, roof = 0.12, 0.8, min(max(piece.height, 1.35), 1.75)
     side = wide - 0.015
-    if not piece.rectangular:  # cut off by the border of the scene
+    if not piece.is_frame_within(FLUSH - LAMPS_PROUD_M):  # cut off by the border of the scene
         piece.body(builder, -0.1, waist, paint, semantic=CAR)
         piece.body(builder, waist, roof, "glass_dark", semantic=CAR, inset=0.15, top=paint)
         return
@@ -209,7 +211,7 @@ def add_parked_car(builder: MeshBuilder, piece: FurniturePiece) -> None:
             _add_wheel(builder, piece, x, y * wide, y)
     for end, lens in ((head, "white"), (-head, "tail_light")):
         for y in (-wide + 0.16, wide - 0.46):
-            back, front = sorted((end * half, end * (half + 0.012)))
+            back, front = sorted((end * half, end * (half + LAMPS_PROUD_M)))
             frame.box(builder, (back, front), (y, y + 0.3), (0.5, 0.61), lens, CAR, bottom=True)
 
 
