@@ -150,8 +150,10 @@ def _run_until(
     scenario: Scenario, base: Path | None, policy: str, settings: dict[str, Any], seed: int, time: float
 ) -> EpisodeRecord:
     from sidestep import registry
-    from sidestep.simulation import run_episode
+    from sidestep.simulation import begin_episode, run_episode
 
+    if time == 0.0:
+        return begin_episode(scenario, registry.make_policy(policy, settings), seed=seed, base=base)
     limit = max(min(time, scenario.rules.time_limit_s), scenario.rules.step_s)
     until = scenario.model_copy(update={"rules": scenario.rules.model_copy(update={"time_limit_s": limit})})
     return run_episode(until, registry.make_policy(policy, settings), seed=seed, base=base)

@@ -31,6 +31,7 @@ from sidestep.sensors.learning import (
     pack_sight,
 )
 from sidestep.simulation.build import World
+from sidestep.simulation.prepare import prepare_parts
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Outcome, Scenario
 from sidestep.types.base import BoolArray, FloatArray, IntArray
@@ -193,6 +194,7 @@ class EnvironmentBatch:
         self._counters = np.zeros(environment.COUNTERS, np.int64)
         self._counters[environment.TAKEN] = self.size  # no step is open
         self._arguments = (self._counters, self.worlds.batch, self._actions, self._senses, self.views)
+        prepare_parts()
         self._step = compile_for(environment.step_environments, True, *self._arguments, *self._scratch[0])
         self._observing = (self._senses, self.views, self._scratch[0][1])
         self.observe(np.arange(self.size))

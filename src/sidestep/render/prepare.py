@@ -49,7 +49,7 @@ def compile_beside(module: str) -> Iterator[None]:
         yield
         with compile_progress("the renderer", seconds=SECONDS) as progress:
             if process.poll() is None:
-                progress("it began with the simulator", 0.5)
+                progress("in processes of its own", 0.3)
             process.wait()
     finally:
         process.terminate()

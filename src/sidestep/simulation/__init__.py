@@ -7,7 +7,7 @@ steps them in one compiled call; ``observe`` is what a policy gets to see; ``dri
 
 from sidestep.simulation.build import World, build_world
 from sidestep.simulation.check import check_policy
-from sidestep.simulation.loop import run_episode, run_episodes
+from sidestep.simulation.loop import begin_episode, run_episode, run_episodes
 from sidestep.simulation.worlds import Worlds
 
-__all__ = ["World", "Worlds", "build_world", "check_policy", "run_episode", "run_episodes"]
+__all__ = ["World", "Worlds", "begin_episode", "build_world", "check_policy", "run_episode", "run_episodes"]

@@ -148,6 +148,18 @@ def run_episode(
     return run_episodes([Episode(world, policy, info, Timing(mode, latency_s, act_limit_s))])[0]
 
 
+def begin_episode(
+    scenario: Scenario, policy: Policy | Any, *, seed: int = 0, base: Path | None = None
+) -> EpisodeRecord:
+    """The record of an episode before its first step, as :func:`run_episode` would begin it. Nothing moves, so the
+    simulator need not be compiled for it."""
+    policy = as_policy(policy)
+    world = build_world(for_policy(scenario, policy), seed, base)
+    episode = RunningEpisode(Episode(world, policy, describe_policy(policy)))
+    episode.begin(Worlds([world]), 0)
+    return episode.finish()
+
+
 def for_policy(scenario: Scenario, policy: Policy) -> Scenario:
     """The scenario with what it leaves to the policy: dynamics, camera, settings of sensors."""
     return with_policy_sensors(with_policy_camera(with_policy_dynamics(scenario, policy), policy), policy)

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,7 @@ def prepare_kernels() -> None:
             compile_kernels(progress)
 
 
+@cache
 def prepare_parts() -> None:
     """Translate the parts of a world step if this machine has not yet, for kernels that contain one."""
     if needs_parts():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
@@ -43,7 +43,6 @@ class Worlds:
         robots = {len(world.robots) for world in worlds}
         if len(robots) != 1:
             raise BadInput(f"worlds of one batch need the same number of robots and vehicles, got {sorted(robots)}")
-        _prepare_once()
         self.worlds = list(worlds)
         self.size = len(worlds)
         known = self.worlds if share is None else share.worlds
@@ -106,6 +105,7 @@ class Worlds:
 
     @cached_property
     def _step(self) -> Callable[[int, int, WorldBatch, Scratch], None]:
+        prepare_parts()
         return compile_for(step_worlds, 0, 0, self.batch, self._scratch[0])
 
     @cached_property
@@ -222,11 +222,6 @@ def _join_replays(replays: Sequence[FloatArray | None], people: int) -> tuple[Fl
     for k, tracks in distinct.values():
         bank[k, : len(tracks), : tracks.shape[1]] = tracks
     return bank, numbers
-
-
-@cache
-def _prepare_once() -> None:
-    prepare_parts()
 
 
 def _join_walls(scenes: Sequence[CompiledScene]) -> tuple[Walls, IntArray, list[int]]:

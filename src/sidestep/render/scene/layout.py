@@ -235,13 +235,16 @@ class GroundHeight:
     def __init__(self, lowered: Any, ramps: tuple[Ramp, ...]) -> None:
         self.lowered = lowered
         self.ramps = ramps
-        shapely.prepare(lowered)
+        boxes = np.array([ramp.polygon.bounds for ramp in ramps]).reshape(-1, 1, 4)
+        self._low, self._high = boxes[..., :2], boxes[..., 2:]
+        shapely.prepare([lowered, *(ramp.polygon for ramp in ramps)])
 
     def at(self, points: FloatArray) -> FloatArray:
         """``(N, 2)`` → ``(N,)`` float64, m."""
         xy = np.asarray(points, float).reshape(-1, 2)
         z = np.where(shapely.contains_xy(self.lowered, xy[:, 0], xy[:, 1]), -KERB_HEIGHT, 0.0)
-        for ramp in self.ramps:
+        near = ((xy >= self._low) & (xy <= self._high)).all(axis=2).any(axis=1)
+        for ramp in itertools.compress(self.ramps, near):
             on = shapely.contains_xy(ramp.polygon, xy[:, 0], xy[:, 1])
             z[on] = np.clip(ramp.plane.at(xy[on]), -KERB_HEIGHT, 0.0)
         return z
