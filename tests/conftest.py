@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
 from hypothesis import settings
 
+from tests.compile_first import compile_first
 from tests.needs import names_a_remedy
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")  # tests run side by side, and small networks train slower on several threads
 
 UNEXPLAINED: list[str] = []
 """Tests skipped for a reason that does not say how to run them."""
@@ -18,6 +23,12 @@ settings.load_profile("sidestep")
 # A shell without job control starts what runs behind with interrupts ignored, and processes hand that on: tests that
 # interrupt a command would fail.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where tests run in several processes: compile once what else each of them would."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        compile_first()
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:

@@ -52,6 +52,7 @@ OPTIONS = {
 }
 """Options and arguments that need more than their command does."""
 PAGES = {
+    "docs/cli.md": "web,learn,onnx,video,export,sign,ray,gl",
     "docs/demonstrations.md": "video,web,learn,onnx",
     "docs/gym.md": "learn",
     "docs/index.md": "video,onnx",
@@ -62,12 +63,15 @@ PAGES = {
     "docs/policies_ilqr.md": "onnx,learn",
     "docs/policies_visual.md": "onnx",
     "docs/prediction.md": "learn",
-    "docs/predictors.md": "onnx",
+    "docs/prediction_metrics.md": "onnx",
+    "docs/predictors.md": "onnx,learn",
+    "docs/ratings.md": "web",
     "docs/rendering_gl.md": "gl",
     "docs/scaling.md": "ray",
     "docs/studies.md": "web,video",
     "docs/suites/intersection.md": "onnx,learn",
     "docs/suites/protocol.md": "onnx,learn",
+    "docs/suites/sidewalk.md": "video",
     "docs/videos.md": "video",
     "docs/viewer.md": "export",
 }

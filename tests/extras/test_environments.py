@@ -295,6 +295,8 @@ def test_a_missing_extra_is_named(environments: Environments, folder: Path) -> N
         if each["code"] != 2 or f"sidestep[{extra}]" not in each["err"] or "Traceback" in each["err"]:
             wrong.append(f"{what}: {each['code']}, {each['err'][-300:]}")
     assert not wrong, "\n".join(wrong)
+    [served] = [each for each in ended if each["arguments"][:2] == ["study", "serve"]]
+    assert "study server" in served["err"]
 
 
 def test_a_policy_without_its_extra_is_named_and_can_be_left_out(environments: Environments) -> None:

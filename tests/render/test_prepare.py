@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 
-from sidestep.kernels.jit import CACHE_FOLDER
+from sidestep.kernels.jit import CACHE_FOLDER, compile_for
 from sidestep.render import prepare
 from sidestep.render.camera_model import CameraModel, CameraPose
+from sidestep.render.raster import frame
 from sidestep.render.record_view import RecordView
 from sidestep.render.renderer import Renderer
+from sidestep.report import first_picture
 from sidestep.report.first_picture import compile_renderer
 from tests.render.exact import make_scene
 from tests.render.test_raster_exact import GROUND
@@ -44,6 +47,23 @@ def test_the_picture_beside_compiles_what_draws_records(monkeypatch: pytest.Monk
     compile_renderer()
     threads = inspect.signature(RecordView).parameters["threads"].default
     assert asked == [min(threads, 2)]
+
+
+def test_two_processes_compile_the_steps_for_the_types_that_pictures_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each step would be compiled twice: once for nothing."""
+    compiled: list[str] = []
+
+    def note(function: Any, *arguments: Any) -> Any:
+        compiled.append(function.__name__)
+        return compile_for(function, *arguments)
+
+    monkeypatch.setattr(first_picture, "compile_for", note)
+    monkeypatch.setattr(first_picture, "CACHE_FOLDER", None)  # no second process
+    first_picture.compile_shading()
+    assert compiled == ["draw_bands"]
+    first_picture.compile_renderer()
+    assert compiled == ["draw_bands", "plan_frame", "prepare_objects", "cast_shadows"]
+    assert {name: len(getattr(frame, name).signatures) for name in compiled} == dict.fromkeys(compiled, 1)
 
 
 def test_the_cpu_renderer_is_not_compiled_where_opengl_draws(monkeypatch: pytest.MonkeyPatch) -> None:

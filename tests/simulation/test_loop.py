@@ -11,7 +11,7 @@ import pytest
 
 from sidestep.errors import BadInput
 from sidestep.policies.trivial import Stop, Straight
-from sidestep.simulation import run_episode
+from sidestep.simulation import begin_episode, run_episode
 from sidestep.types import Drive, HolonomicVelocity, Observation, Outcome, Position, Task, Velocity, Waypoints
 from tests.simulation.scenarios import crossing, make, room
 
@@ -42,6 +42,16 @@ def test_straight_reaches_the_goal_in_the_time_that_arithmetic_says() -> None:
     assert record.duration == pytest.approx(9.8)  # 10 m less the goal radius of 0.3 m, at 1 m/s, in steps of 0.1 s
     np.testing.assert_allclose(record.robot_pose[:, 0], 0.0, atol=1e-9)
     assert kinds(record) == ["goal_reached"]
+
+
+def test_an_episode_before_its_first_step_needs_no_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sidestep.simulation.worlds.compile_for", lambda *_: pytest.fail("a step was compiled"))
+    begun = begin_episode(crossing(), Stop(), seed=3)
+    monkeypatch.undo()
+    run = run_episode(crossing(), Stop(), seed=3)
+    assert begun.time.tolist() == [0.0]
+    assert np.array_equal(begun.robot_pose, run.robot_pose[:1])
+    assert np.array_equal(begun.person_position, run.person_position[:1], equal_nan=True)
 
 
 def test_standing_still_is_a_timeout_at_the_limit() -> None:

@@ -243,8 +243,9 @@ class GroundHeight:
         """``(N, 2)`` → ``(N,)`` float64, m."""
         xy = np.asarray(points, float).reshape(-1, 2)
         z = np.where(shapely.contains_xy(self.lowered, xy[:, 0], xy[:, 1]), -KERB_HEIGHT, 0.0)
-        near = ((xy >= self._low) & (xy <= self._high)).all(axis=2).any(axis=1)
-        for ramp in itertools.compress(self.ramps, near):
+        in_box = np.all((xy >= self._low) & (xy <= self._high), axis=2)
+        for k in np.flatnonzero(np.any(in_box, axis=1)).tolist():
+            ramp = self.ramps[k]
             on = shapely.contains_xy(ramp.polygon, xy[:, 0], xy[:, 1])
             z[on] = np.clip(ramp.plane.at(xy[on]), -KERB_HEIGHT, 0.0)
         return z
