@@ -15,7 +15,9 @@ from sidestep.cli.app import app
 PLACES = Path(__file__).parents[2] / "src/sidestep/scenes/places/data"
 
 
-@pytest.mark.parametrize("scene", ["lobby", str(PLACES / "kettlegate.osm"), "place:piper-parade"])
+@pytest.mark.parametrize(
+    "scene", ["lobby", pytest.param(str(PLACES / "kettlegate.osm"), marks=pytest.mark.full), "place:piper-parade"]
+)
 def test_plans_files_and_places(scene: str, tmp_path: Path) -> None:
     out = tmp_path / "scene.png"
     done = CliRunner().invoke(app, ["render", scene, "--out", str(out), "--json"])

@@ -337,7 +337,10 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 3), (signal.SIGTERM, 3)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGKILL, -9), (signal.SIGINT, 3), pytest.param(signal.SIGTERM, 3, marks=pytest.mark.full)],
+)
 def test_a_killed_run_resumes(suite: str, tmp_path: Path, call: Call, number: signal.Signals, code: int) -> None:
     log, out = tmp_path / "log.txt", tmp_path / "r"
     settings = ("--set", f"log={log}", "--set", "delay=0.25", "--limit", 1, "--repeat", 6, "--out", out)

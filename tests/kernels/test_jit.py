@@ -138,6 +138,7 @@ def total(values):
 """
 
 
+@pytest.mark.full
 def test_processes_that_compile_at_once_do_not_mix_up_machine_code(tmp_path: Path) -> None:
     """Each saves another signature of one kernel; afterwards each signature must load as itself."""
     (tmp_path / "racing.py").write_text(RACING)

@@ -35,7 +35,9 @@ def test_workers_and_order_do_not_change_the_records(tmp_path: Path) -> None:
     assert digests(plan, tmp_path / "b", WorkerProcesses(2)) == serial
 
 
-@pytest.mark.parametrize(("policy", "reason"), [("Exits", "exit code 7"), ("Killed", "SIGKILL")])
+@pytest.mark.parametrize(
+    ("policy", "reason"), [pytest.param("Exits", "exit code 7", marks=pytest.mark.full), ("Killed", "SIGKILL")]
+)
 def test_a_policy_that_ends_its_process_fails_and_the_run_goes_on(tmp_path: Path, policy: str, reason: str) -> None:
     plan = fake_plan(tmp_path, policy, seeds=1)
     result = run_benchmark(plan, tmp_path / "run", 2, run_episode=fake_episode)

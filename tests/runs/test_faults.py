@@ -44,6 +44,7 @@ def test_a_full_disk_at_every_file_operation(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.full
 def test_ten_random_kills(tmp_path: Path) -> None:
     assert sum(campaign("random", tmp_path, 10)["kills"].values()) >= 10
 

@@ -93,7 +93,7 @@ def _sleeps(task: EpisodeTask) -> TaskResult:
     return TaskResult(simulated=True)
 
 
-@pytest.mark.parametrize("policy", ["Exits", "Killed"])
+@pytest.mark.parametrize("policy", [pytest.param("Exits", marks=pytest.mark.full), "Killed"])
 def test_a_policy_that_ends_its_process_fails_and_the_run_goes_on(ray: Any, tmp_path: Path, policy: str) -> None:
     plan = fake_plan(tmp_path, policy, seeds=1)
     result = run_benchmark(plan, tmp_path / "run", 2, run_episode=fake_episode, ray=LOCAL)
