@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.kernels import approx
 
 X = np.concatenate([np.random.default_rng(1).uniform(-700, 700, 2000), np.linspace(-9, 9, 3001), [0.0, -0.0]])

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sidestep._util.onnx import open_network
 from sidestep.errors import BadInput
-from sidestep.onnx import open_network
 from tests.needs import reason_missing
 
 pytest.importorskip("onnxruntime", reason=reason_missing("onnxruntime"))

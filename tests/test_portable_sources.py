@@ -3,7 +3,7 @@
 What ``tests/ulp.py`` cannot replace is found here in the sources: the operators ``@`` and ``**`` (Python's ``x ** 2``
 is libm's ``pow``, which differs from ``x * x`` in one of a thousand cases), the draws of a ``Generator``, sorting that
 is not stable, products of arrays by ``.dot``, parts of SciPy that nobody has looked at, and every function that has a
-counterpart in ``sidestep.exact``.
+counterpart in ``sidestep._util.exact``.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def test_nothing_is_allowed_without_need():
 
 def test_sources_use_functions_with_the_same_bits_everywhere():
     found = {name: names for name, names in _sources() if names}
-    assert not found, "use sidestep.exact (or kernels.approx in kernels) instead: " + "; ".join(
+    assert not found, "use sidestep._util.exact (or kernels.approx in kernels) instead: " + "; ".join(
         f"{name}: {', '.join(sorted(names))}" for name, names in found.items()
     )
 

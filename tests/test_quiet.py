@@ -54,7 +54,7 @@ for name in {EXTRAS}:
         print("without", name)
 import sidestep.cli, sidestep.gym, sidestep.report.html, sidestep.runs.runner
 from sidestep.errors import MissingExtra
-from sidestep.onnx import import_onnx_runtime
+from sidestep._util.onnx import import_onnx_runtime
 try:
     import_onnx_runtime().SessionOptions()
 except MissingExtra:

@@ -12,12 +12,12 @@ import pytest
 from PIL import Image
 
 import sidestep
+from sidestep._util.reading import parse_json
 from sidestep.crowd.synthetic import load_statistics
 from sidestep.datasets import load_dataset
 from sidestep.errors import BadInput, SidestepError
 from sidestep.policies.trivial import Stop
 from sidestep.policies.visual.model_files import load_spec
-from sidestep.reading import parse_json
 from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene

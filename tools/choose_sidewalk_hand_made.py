@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.places import Place, bundled_place, long_routes, resolve_place
 from sidestep.scenes.walkways import Route, ShortRoute, join_lines, largest_turn, resample, section, stations_of

@@ -21,12 +21,13 @@ from PIL import Image
 from pydantic import Field, model_validator
 
 from sidestep import registry
+from sidestep._util.progress import progress_bar
+from sidestep._util.reading import read_mapping
+from sidestep._util.writing import whole_file
 from sidestep.cli.cameras import sized
 from sidestep.drawing import palette
 from sidestep.drawing.canvas import Picture, fit_text, write
 from sidestep.errors import BadInput, SidestepError
-from sidestep.progress import progress_bar
-from sidestep.reading import read_mapping
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.figure import Motion
 from sidestep.render.light import Lamp, make_light
@@ -45,7 +46,6 @@ from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scenario import Scenario
 from sidestep.types.sensors import CameraSettings
-from sidestep.writing import whole_file
 
 Point3 = tuple[Finite, Finite, Finite]
 

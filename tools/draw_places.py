@@ -18,7 +18,7 @@ import networkx as nx
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.geojson import ECCENTRICITY2, SEMI_MAJOR, to_geojson
 from sidestep.scenes.places import DATA, LONG_ROUTES, bundled_place

@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 from shapely.geometry.polygon import orient
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.walkways import stations_between
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.scene import OPEN, Region, SceneSpec

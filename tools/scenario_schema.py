@@ -10,8 +10,8 @@ import json
 import sys
 from pathlib import Path
 
+from sidestep._util.writing import atomic
 from sidestep.types.scenario import Scenario
-from sidestep.writing import atomic
 
 DEFAULT = Path("docs/scenario.schema.json")
 

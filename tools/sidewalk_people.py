@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.suites.sidewalk.scenarios import GROUND
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.scene import SOLID, SceneSpec

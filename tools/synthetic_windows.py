@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.datasets import load_dataset
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask

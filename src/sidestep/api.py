@@ -62,7 +62,7 @@ def run(
     label to its settings, ``options`` are the suite's. An existing folder ``out`` is resumed or extended; without it a
     new one is made in ``runs/``.
     """
-    from sidestep.progress import progress_bar
+    from sidestep._util.progress import progress_bar
     from sidestep.simulation.prepare import prepare_kernels
 
     refuse_in_import()

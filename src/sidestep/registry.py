@@ -18,8 +18,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Literal
 
+from sidestep._util.extras import check_extras
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
-from sidestep.extras import check_extras
 from sidestep.interfaces import Policy
 from sidestep.types import Command, EpisodeEnd, Observation, Task
 from sidestep.types.observation import TASK_NEEDS

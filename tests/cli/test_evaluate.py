@@ -197,7 +197,7 @@ def test_what_cannot_be_driven_leaves_no_file(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch, options: tuple[Any, ...], words: str
 ) -> None:
     """The right command would be refused because of it."""
-    monkeypatch.setattr("sidestep.extras.is_installed", lambda name: name != "onnxruntime")
+    monkeypatch.setattr("sidestep._util.extras.is_installed", lambda name: name != "onnxruntime")
     refused = call("demos", "intersection", "--out", tmp_path / "e.h5", *options)
     assert refused.exit_code == 2
     assert words in " ".join(refused.stderr.split())

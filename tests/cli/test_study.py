@@ -114,7 +114,7 @@ def test_a_password_that_is_too_short(folder: Path) -> None:
 def test_without_its_extra_a_command_speaks_of_studies(
     folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
-    monkeypatch.setattr("sidestep.extras.missing_packages", lambda extra: ["fastapi"])
+    monkeypatch.setattr("sidestep._util.extras.missing_packages", lambda extra: ["fastapi"])
     refused = call(*arguments)
     assert refused.exit_code == 2
     assert "the study server needs an optional dependency: pip install 'sidestep[web]'" in refused.stderr

@@ -277,7 +277,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise PermissionError(13, "Permission denied")
 
     path = write(tmp_path, "plain")
-    monkeypatch.setattr("sidestep.reading.os.open", refuse)
+    monkeypatch.setattr("sidestep._util.reading.os.open", refuse)
     with pytest.raises(BadInput, match=r"cannot be read \(Permission denied\)"):
         load_tracks(path)
 

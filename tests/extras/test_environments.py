@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sidestep import registry
-from sidestep.extras import extras, missing_packages
+from sidestep._util.extras import extras, missing_packages
 from sidestep.interactions.store import write_interactions
 from sidestep.registry import extras_of
 from tests.cli.conftest import SUITE

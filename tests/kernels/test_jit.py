@@ -67,7 +67,7 @@ def test_a_folder_that_others_can_write_is_never_used(tmp_path: Path) -> None:
 def test_the_folder_changes_with_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels, constants beside them and ``exact`` count; files elsewhere do not."""
     monkeypatch.setattr(jit, "PACKAGE", tmp_path)
-    names = ("kernels/a.py", "policies/mpc/search.py", "policies/mpc/layout.py", "exact.py", "cli/words.py")
+    names = ("kernels/a.py", "policies/mpc/search.py", "policies/mpc/layout.py", "_util/exact.py", "cli/words.py")
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("from sidestep.kernels.jit import kernel" if name in names[:2] else "x = 1")

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sidestep._util.writing import CannotWrite
 from sidestep.errors import BadInput, UnknownName
 from sidestep.learn import demonstrations
 from sidestep.learn.demonstrations import (
@@ -28,7 +29,6 @@ from sidestep.learn.demonstrations import (
     read_demonstrations,
 )
 from sidestep.learn.interrupted_hdf5 import lookup3, read_superblock
-from sidestep.writing import CannotWrite
 
 try:
     import fcntl

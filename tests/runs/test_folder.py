@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import sidestep.writing
+import sidestep._util.writing
 from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.metrics.score import EpisodeScores
@@ -128,14 +128,14 @@ def test_a_full_disk_ends_the_run_with_what_to_do(
 
 @pytest.mark.usefixtures("in_process")
 def test_results_that_cannot_be_written_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = sidestep.writing.atomic
+    written = sidestep._util.writing.atomic
 
     def not_the_results(path: Path) -> Any:
         if path.name == "results.parquet":
             raise OSError(errno.EROFS, "Read-only file system")
         return written(path)
 
-    monkeypatch.setattr("sidestep.writing.atomic", not_the_results)
+    monkeypatch.setattr("sidestep._util.writing.atomic", not_the_results)
     with pytest.raises(BadInput, match=r"results\.parquet: cannot be written: Read-only file system; make the folder"):
         run(fake_plan(tmp_path, "Steady"), tmp_path / "run")
 

@@ -75,7 +75,13 @@ def test_the_version_of_a_bundled_policy_follows_all_code_that_makes_its_behavio
     assert {"orca", "cadrl", "mpc"} <= changed("policies/robot_agent.py") < everybody - {"straight", "stop"}
     assert changed("policies/cadrl/cadrl_v1.npz") == {"cadrl"}
     assert changed("policies/visual/models/nomad.yaml") == {"visual", "imitation"}  # which shares how networks load
-    for part in ("kernels/world.py", "simulation/loop.py", "crowd/events/script.py", "exact.py", "types/outcome.py"):
+    for part in (
+        "kernels/world.py",
+        "simulation/loop.py",
+        "crowd/events/script.py",
+        "_util/exact.py",
+        "types/outcome.py",
+    ):
         assert changed(part) == everybody, part
     assert changed("report/html.py") == changed("cli/run.py") == changed("metrics/score.py") == set()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyarrow import fs
 
+from sidestep._util.writing import CannotWrite
 from sidestep.errors import BadInput, RecordError
 from sidestep.records import load_record
 from sidestep.runs import storage as storage_module
@@ -16,7 +17,6 @@ from sidestep.runs.folder import load_run
 from sidestep.runs.runner import run_benchmark, tasks_of
 from sidestep.runs.score import score_run
 from sidestep.runs.storage import IN_FOLDER, FolderStorage, UriStorage, place_of, without_credentials
-from sidestep.writing import CannotWrite
 from tests.records.example import example_record
 from tests.runs.fake import fake_episode, fake_plan
 

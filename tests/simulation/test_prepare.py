@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sidestep._util.progress import compile_progress
 from sidestep.kernels.jit import typeof
-from sidestep.progress import compile_progress
 from sidestep.simulation import prepare
 from sidestep.simulation.build import WorldBuilder
 from sidestep.simulation.worlds import Worlds

@@ -273,7 +273,7 @@ def test_policies_are_looked_for_before_the_walks_are_tried(tmp_path: Path, monk
     """The second policy lacks its extra: the walks of the first are not tried for nothing."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sidestep.studies.creation.rehearse", lambda _: pytest.fail("walked before"))
-    monkeypatch.setattr("sidestep.extras.is_installed", lambda name: name != "onnxruntime")
+    monkeypatch.setattr("sidestep._util.extras.is_installed", lambda name: name != "onnxruntime")
     names = "name: w\ntitle: W\npolicies: [orca, ilqr_bc]\nscenarios: [frontal-f1]\nconsent: Yes.\n"
     (tmp_path / "study.yaml").write_text(names)
     (tmp_path / "password").write_text(PASSWORD)

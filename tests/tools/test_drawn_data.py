@@ -10,7 +10,7 @@ import pytest
 import shapely
 import yaml
 
-from sidestep.reading import read_json, read_yaml
+from sidestep._util.reading import read_json, read_yaml
 from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.places import DATA, LONG_ROUTES, bundled_place, place_names
 from sidestep.suites import socnav

@@ -22,8 +22,8 @@ def bench(
     as_json: AsJson = False,
 ) -> None:
     """Measure the speed of the simulator, and of other simulators where they are installed."""
+    from sidestep._util.progress import progress_bar
     from sidestep.bench import bench_table, run_bench
-    from sidestep.progress import progress_bar
 
     with quiet_stdout(as_json), progress_bar("figures") as move:
         document = run_bench(suite=suite, repeats=repeats, quick=quick, only=only, progress=move)

@@ -45,7 +45,7 @@ def build(
     as_json: AsJson = False,
 ) -> None:
     """Check packs, rank comparable entries with ties, and write a site that needs no network."""
-    from sidestep.progress import progress_bar
+    from sidestep._util.progress import progress_bar
     from sidestep.report.board import write_board
     from sidestep.report.board.held_out import read_commitment, read_secret
     from sidestep.report.board.site import Settings
@@ -87,8 +87,8 @@ def seeds(
     """Draw held-out seeds from a secret, and the commitment to publish before anybody knows them."""
     import json
 
+    from sidestep._util.writing import write_whole
     from sidestep.report.board.held_out import draw_seeds, read_secret
-    from sidestep.writing import write_whole
 
     drawn = draw_seeds(read_secret(secret, make=True), suite, count)
     if out is not None:

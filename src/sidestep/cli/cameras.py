@@ -92,7 +92,7 @@ def film_run(result: RunResult, count: int, cameras: Sequence[str], pictures: Se
 
     A film of the same record by the same cameras is not made again.
     """
-    from sidestep.progress import progress_bar
+    from sidestep._util.progress import progress_bar
     from sidestep.records import load_record
     from sidestep.report.cameras import FilmJob, make_films
     from sidestep.report.selection import choose_films

@@ -67,8 +67,8 @@ def get(
     as_json: AsJson = False,
 ) -> None:
     """Download a recording, check it and install it."""
+    from sidestep._util.progress import progress_bar
     from sidestep.datasets.install import get_dataset
-    from sidestep.progress import progress_bar
 
     with quiet_stdout(as_json), progress_bar(name, is_download=True) as progress:
         added = get_dataset(name, url, progress)

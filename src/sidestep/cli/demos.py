@@ -48,9 +48,9 @@ def intersection(
     as_json: AsJson = False,
 ) -> None:
     """Drive the intersection suite and write the published HDF5 layout."""
+    from sidestep._util.progress import progress_bar
     from sidestep.learn.demonstrations import DemonstrationWriter
     from sidestep.learn.drive_demos import DemonstrationPlan, check_plan, drive_demonstrations
-    from sidestep.progress import progress_bar
     from sidestep.simulation.prepare import prepare_kernels
     from sidestep.suites.intersection import TEST_SCENES, TRAIN_WEATHERS, numbered_weathers
 
@@ -117,7 +117,7 @@ def convert(
     target: Annotated[Path, typer.Argument(help="Folder to write a LeRobot v3 dataset to, or .h5 file.")],
 ) -> None:
     """Convert between the HDF5 layout and LeRobot v3 datasets."""
-    from sidestep.extras import check_extras
+    from sidestep._util.extras import check_extras
     from sidestep.learn.demonstrations import read_demonstrations
     from sidestep.learn.lerobot import from_lerobot, to_lerobot
 

@@ -78,7 +78,7 @@ def check_dependencies() -> list[Check]:
 
 def check_extras() -> list[Check]:
     """The optional extras, each with the command that installs it and the policies and predictors that wait for it."""
-    from sidestep.extras import extras, missing_packages
+    from sidestep._util.extras import extras, missing_packages
     from sidestep.runs.provenance import installed_version
 
     checks = []

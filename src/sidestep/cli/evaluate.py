@@ -151,7 +151,7 @@ def _begin_of(folder: Path) -> tuple[int, int, int, int]:
 
 def _write_breakpoint(folder: Path, places: Sequence[tuple[int, int, int, int]], number: int) -> None:
     """The five numbers of the published program: episode, and the places of scene, pose, branch and trace."""
-    from sidestep.writing import whole_file
+    from sidestep._util.writing import whole_file
 
     scene, pose, branch, episode = places[number]
     folder.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def _write_breakpoint(folder: Path, places: Sequence[tuple[int, int, int, int]],
 
 def _model_settings(model: Path, policy: str) -> dict[str, Any]:
     """Settings of the policy that runs a network of one's own."""
-    from sidestep.extras import check_extras
+    from sidestep._util.extras import check_extras
     from sidestep.policies.driving.imitation import is_torch
 
     if policy != AGENTS["NN"]:
@@ -210,7 +210,7 @@ def episode_rows(done: Run) -> list[dict[str, Any]]:
 
 def write_evaluation(rows: Sequence[dict[str, Any]], folder: Path) -> None:
     """The mean of every key per scene, pose and branch as CSV, and a line per episode as text."""
-    from sidestep.writing import whole_file
+    from sidestep._util.writing import whole_file
 
     groups: dict[tuple[int, int, int], list[dict[str, Any]]] = {}
     for row in rows:
@@ -240,9 +240,9 @@ def _save_states(
 ) -> None:
     """The states and actions of the same episodes, driven once more with the camera on. Weathers are numbered in the
     list that they are drawn from, as in the published program."""
+    from sidestep._util.progress import progress_bar
     from sidestep.learn.demonstrations import DemonstrationWriter
     from sidestep.learn.drive_demos import drive_demonstrations_of
-    from sidestep.progress import progress_bar
 
     file = folder / STATES
     with (

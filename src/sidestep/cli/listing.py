@@ -121,7 +121,7 @@ def _rows_of(kind: Literal["policies", "predictors"]) -> list[dict[str, Any]]:
 
 
 def _class_row(name: str, listed: Any) -> dict[str, Any]:
-    from sidestep.extras import missing_extras
+    from sidestep._util.extras import missing_extras
     from sidestep.registry import declared
 
     return {

@@ -94,8 +94,8 @@ def _film(
     size: str | None,
     blind: bool,
 ) -> None:
+    from sidestep._util.progress import progress_bar
     from sidestep.cli.cameras import check_renderer, sized, split_names
-    from sidestep.progress import progress_bar
     from sidestep.report.cameras import draw_film
 
     cameras = split_names(camera, ("top",))

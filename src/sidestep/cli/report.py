@@ -81,8 +81,8 @@ def _filming(
     runs: list[Path], folder: Path, policies: list[str] | None, camera: list[str] | None, size: str | None
 ) -> Callable[[], list[Path]]:
     """The function that makes the films; raises an error now if they cannot be made."""
+    from sidestep._util.progress import progress_bar
     from sidestep.cli.cameras import check_filming, sized, split_names
-    from sidestep.progress import progress_bar
     from sidestep.report.papers import FILM_CAMERAS, FILM_SIZE, choose_section_films, make_section_films
     from sidestep.report.selection import label_episodes
     from sidestep.runs.score import read_run

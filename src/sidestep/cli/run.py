@@ -166,7 +166,7 @@ def _target(key: str, names: Collection[str], assignment: str) -> tuple[str | No
 
 
 def _value(text: str, assignment: str) -> Any:
-    from sidestep.reading import parse_yaml
+    from sidestep._util.reading import parse_yaml
 
     try:
         values = parse_yaml(text, f"--set {assignment}")
@@ -339,7 +339,7 @@ def run(
 
 def installed_policies(policies: list[str], skip_missing: bool) -> list[str]:
     """The policies whose extras are installed. Without ``skip_missing`` one that lacks its extra is a ``BadInput``."""
-    from sidestep.extras import missing_extras
+    from sidestep._util.extras import missing_extras
     from sidestep.registry import extras_of
     from sidestep.runs.plan import split_label
 
@@ -404,7 +404,7 @@ def tell_training(plan: Plan, base: Path | None) -> None:
 
 def _execute(plan: Plan, folder: Path, out: str, how: dict[str, Any]) -> RunResult:
     """Run the plan; ``out`` is what a person gives to resume it."""
-    from sidestep.progress import progress_bar
+    from sidestep._util.progress import progress_bar
     from sidestep.runs.runner import run_benchmark
     from sidestep.simulation.prepare import prepare_kernels
 

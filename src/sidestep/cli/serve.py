@@ -70,8 +70,8 @@ def serve(
 ) -> None:
     """Wait for a policy in another process and evaluate it on SUITE. The same command with the same --out resumes a
     run."""
+    from sidestep._util.progress import progress_bar
     from sidestep.cli.run import split_suite_options
-    from sidestep.progress import progress_bar
     from sidestep.runs.folder import new_folder
     from sidestep.runs.plan import Plan, PolicyPlan, make_plan
     from sidestep.runs.runner import serve_plan

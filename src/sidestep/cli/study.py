@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sidestep._util.extras import check_extras
 from sidestep.cli import study_admin
 from sidestep.cli.study_admin import (
     DEFAULT_DATABASE,
@@ -23,7 +24,6 @@ from sidestep.cli.study_admin import (
 )
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
-from sidestep.extras import check_extras
 
 app = typer.Typer(help="Run studies: participants meet policies and rate them.", no_args_is_help=True)
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sidestep._util.extras import check_extras
 from sidestep.cli.verb import AsJson, print_json, say, verb
 from sidestep.errors import BadInput
-from sidestep.extras import check_extras
 
 if TYPE_CHECKING:
     from sidestep.studies.store import Store
@@ -46,7 +46,7 @@ def open_store(database: str) -> Iterator[Store]:
 
 def read_password(file: Path | None) -> str:
     """The password of the experimenter, from a file or asked for, checked at once."""
-    from sidestep.reading import read_text
+    from sidestep._util.reading import read_text
     from sidestep.studies.access import check_password
 
     if file is None:

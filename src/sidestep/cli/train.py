@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from sidestep._util.extras import check_extras
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
-from sidestep.extras import check_extras
 
 app = typer.Typer(help="Train a learned policy from scratch.", no_args_is_help=True)
 
@@ -35,13 +35,13 @@ def cadrl(
     as_json: AsJson = False,
 ) -> None:
     """Train the value network of SA-CADRL in the batched simulator. Needs the extra ``learn``."""
-    from sidestep.progress import progress_bar
+    from sidestep._util.progress import progress_bar
     from sidestep.simulation.prepare import prepare_kernels
 
     check_extras("training", "learn")
+    from sidestep._util.writing import atomic
     from sidestep.learn.cadrl import CadrlTraining, Trained, measure_cadrl, train_cadrl
     from sidestep.policies.cadrl.network import save_weights
-    from sidestep.writing import atomic
 
     def write(so_far: Trained) -> None:
         with atomic(out) as whole:
@@ -77,7 +77,7 @@ def intersection(
     as_json: AsJson = False,
 ) -> None:
     """Train the policy ``imitation`` on demonstrations and write it as ONNX. Needs the extra ``learn``."""
-    from sidestep.progress import progress_bar
+    from sidestep._util.progress import progress_bar
 
     check_extras("training", "learn")
     from sidestep.learn.driving import DrivingTrained, DrivingTraining, export_driving, train_driving
@@ -107,8 +107,8 @@ def protocol(
     as_json: AsJson = False,
 ) -> None:
     """Train the network of the policy ``ilqr_bc`` on expert runs of frontal approaches. Needs the extra ``learn``."""
+    from sidestep._util.progress import progress_bar
     from sidestep.learn.frontal import collect_frames
-    from sidestep.progress import progress_bar
 
     check_extras("training", "learn")
     from sidestep.learn.waypoints import WaypointTraining, export_waypoints, train_waypoints

@@ -30,7 +30,7 @@ def twin(
 
 def add_twins(folder: Path, workers: int) -> TwinResult:
     """Make the twins of a run and say which could not be made."""
-    from sidestep.progress import progress_bar
+    from sidestep._util.progress import progress_bar
     from sidestep.runs.twins import make_twins
     from sidestep.simulation.prepare import prepare_kernels
 

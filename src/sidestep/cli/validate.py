@@ -15,7 +15,7 @@ def validate(
     as_json: AsJson = False,
 ) -> None:
     """Check every scenario of a suite and list all problems. Exit code 2 if there is one."""
-    from sidestep.progress import progress_bar
+    from sidestep._util.progress import progress_bar
     from sidestep.suites.validate import validate_suite
 
     with quiet_stdout(as_json), progress_bar("scenarios") as move:

@@ -36,7 +36,7 @@ def verify(
 ) -> None:
     """Run episodes again and compare them with their records, bit for bit. Of a pack also check hashes, signature,
     completeness and scores. Exit code 1 if something differs."""
-    from sidestep.progress import progress_bar
+    from sidestep._util.progress import progress_bar
     from sidestep.runs.unpack import is_pack
     from sidestep.runs.verify import verify_run
     from sidestep.runs.verify_pack import verify_pack

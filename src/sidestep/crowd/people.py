@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.scenario import Box, CrowdPart
 

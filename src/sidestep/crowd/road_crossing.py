@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.crowd.behaviour.stops import PeopleView, squared_length
 from sidestep.crowd.people import People, draw_in_box, make_people
 from sidestep.crowd.spawn import Spawner

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.crowd.people import People, draw_in_box, draw_speeds, join_people, make_people, pad_routes
 from sidestep.errors import BadInput
 from sidestep.kernels.bodies import pick_apart

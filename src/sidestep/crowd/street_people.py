@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.crowd.people import People, draw_speeds, make_people
 from sidestep.crowd.spawn import Spawner
 from sidestep.errors import BadInput

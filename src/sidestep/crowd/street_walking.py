@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.crowd.behaviour.stops import PeopleView, gap_square, pass_waypoints, squared_length
 from sidestep.crowd.street_people import HESITATE, RUN, STAY, TURN_BACK, StreetPlans
 from sidestep.kernels import layout

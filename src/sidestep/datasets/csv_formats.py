@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.datasets.annotations import (
     data_lines,
     explain_line,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sidestep._util.writing import write_whole
 from sidestep.datasets.annotations import (
     data_lines,
     explain_line,
@@ -26,7 +27,6 @@ from sidestep.datasets.annotations import (
 )
 from sidestep.errors import BadInput
 from sidestep.types.tracks import Tracks
-from sidestep.writing import write_whole
 
 _STATED = re.compile(r"^#[ \t]*(rate_hz|source|licence|coordinates|group)[ \t]*[:=][ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
 COLUMNS = {

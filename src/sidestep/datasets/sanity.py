@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.datasets.sources import Dataset
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks

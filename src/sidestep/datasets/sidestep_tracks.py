@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from sidestep._util.reading import parse_json
+from sidestep._util.writing import write_whole
 from sidestep.datasets.annotations import check_rate, read_head
 from sidestep.datasets.sources import read_bytes
 from sidestep.errors import BadInput
-from sidestep.reading import parse_json
 from sidestep.types.tracks import Tracks
-from sidestep.writing import write_whole
 
 KEY = b"sidestep.tracks"
 VERSION = 1

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sidestep import reading
+from sidestep._util import reading
 from sidestep.errors import BadInput, UnknownName
 
 MOST_BYTES = 200_000_000

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from sidestep._util.reading import parse_json
+from sidestep._util.writing import write_whole
 from sidestep.datasets.annotations import (
     data_lines,
     frame_step,
@@ -23,10 +25,8 @@ from sidestep.datasets.annotations import (
     whole_numbers,
 )
 from sidestep.errors import BadInput
-from sidestep.reading import parse_json
 from sidestep.types.base import IntArray
 from sidestep.types.tracks import Tracks
-from sidestep.writing import write_whole
 
 KINDS = ("scene", "track")
 

@@ -18,10 +18,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from sidestep._util.reading import is_file
 from sidestep.errors import BadInput, MissingExtra, describe_error
 from sidestep.gym.policy import LearnedPolicy, as_policy
 from sidestep.gym.training import ModelNotes, make_normalize, notes_beside, read_notes, read_notes_beside
-from sidestep.reading import is_file
 
 MOST_DATA_BYTES = 50_000_000
 MOST_WEIGHT_BYTES = 4_000_000_000

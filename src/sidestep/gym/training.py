@@ -14,14 +14,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sidestep._util.reading import is_file, read_json
+from sidestep._util.writing import write_whole
 from sidestep.errors import BadInput
-from sidestep.reading import is_file, read_json
 from sidestep.robots import load_robot
 from sidestep.types.base import FloatArray, Model, NonNegative, Positive
 from sidestep.types.robot import DynamicsName, RobotSpec
 from sidestep.types.scenario import RobotPlacement, Scenario
 from sidestep.version import __version__
-from sidestep.writing import write_whole
 
 ENDING = ".sidestep.json"
 LIMITS = ("max_speed", "min_speed", "max_turn_rate", "max_acceleration", "max_deceleration", "max_turn_acceleration",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.interactions.corridor import passes_of, project, runs
 from sidestep.types.base import BoolArray, FloatArray, IntArray

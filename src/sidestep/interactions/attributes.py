@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.interactions.recorded_csv import Columns, read_columns
 from sidestep.types.base import FloatArray

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.writing import atomic
 from sidestep.errors import BadInput, describe_error
 from sidestep.interactions.features import SceneMoment, moments_of, scenes_of
 from sidestep.interactions.samples import Samples
@@ -15,7 +16,6 @@ from sidestep.interfaces import MomentPredictor, Predictor
 from sidestep.types.base import FloatArray
 from sidestep.types.forecast import Ego, Forecast, MixtureForecast, SampleForecast, TrackHistory, as_forecast
 from sidestep.types.observation import RobotState
-from sidestep.writing import atomic
 
 FORMAT = "sidestep-forecast"
 VERSION = 2

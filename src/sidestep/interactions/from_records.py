@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.ground import draw_ground
 from sidestep.interactions.assemble import STEP_S, ClipFrames, ClipTracks, assemble, cut_tracks

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.writing import atomic
 from sidestep.errors import BadInput
 from sidestep.ground import crop_ground
 from sidestep.interactions.forecasts import choose_forecast
@@ -16,7 +17,6 @@ from sidestep.interactions.samples import Samples
 from sidestep.types.base import FloatArray
 from sidestep.types.forecast import Forecast
 from sidestep.types.interactions import GROUND
-from sidestep.writing import atomic
 
 HORIZON_COLOURS = ("#40d0c8", "#2f6fe0", "#7a3fd0", "#e03fc0")
 """Turquoise, blue, purple, magenta: 1, 2, 3, 4 s."""

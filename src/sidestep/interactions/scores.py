@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.interactions.samples import Samples
 from sidestep.policies.driving.violation import mixture_in_polygon

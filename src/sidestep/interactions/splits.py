@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, IntArray
 from sidestep.types.interactions import PASSES, PLACES, SPLITS, Interactions

@@ -13,11 +13,11 @@ from typing import Any, get_args
 import h5py
 import numpy as np
 
+from sidestep._util.reading import is_file
+from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
-from sidestep.reading import is_file
 from sidestep.types.base import FloatArray
 from sidestep.types.interactions import FRAME_COLUMNS, TRACK_COLUMNS, Clip, GroundMap, Interactions, Origin
-from sidestep.writing import whole_file
 
 FORMAT = "sidestep-interactions"
 VERSION = 1

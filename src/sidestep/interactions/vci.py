@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.datasets.csv_formats import CLOCK_TOLERANCE, VCI_CITR_FPS, VCI_DUT_FPS, check_clock, clock_ratio
 from sidestep.datasets.sources import data_folders
 from sidestep.errors import BadInput

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.interactions.bootstrap import resampled_counts
 from sidestep.interactions.forecasts import choose_forecast

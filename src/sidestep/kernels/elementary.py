@@ -1,4 +1,4 @@
-"""Loops that ``sidestep.exact`` uses for arrays after :func:`install`: the same bits as its NumPy code, without
+"""Loops that ``sidestep._util.exact`` uses for arrays after :func:`install`: the same bits as its NumPy code, without
 the overhead of dozens of array operations on a few dozen numbers. Worlds are
 drawn with such arrays; in learning environments with short episodes that takes a large part of the time."""
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.kernels.approx import atan2_64, bits64, from_bits64, sincos64
 from sidestep.kernels.jit import kernel
 from sidestep.kernels.layout import FloatArray, float64, int64
@@ -45,7 +45,7 @@ def log_each(x: FloatArray, value: FloatArray) -> None:
 
 
 class Loops:
-    """What :mod:`sidestep.exact` calls; arrays of any shape."""
+    """What :mod:`sidestep._util.exact` calls; arrays of any shape."""
 
     @staticmethod
     def sincos(x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -71,5 +71,5 @@ class Loops:
 
 
 def install() -> None:
-    """Let ``sidestep.exact`` use these loops in this process."""
+    """Let ``sidestep._util.exact`` use these loops in this process."""
     exact.use_loops(Loops)

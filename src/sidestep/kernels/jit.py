@@ -56,7 +56,7 @@ def kernel_sources() -> list[Path]:
     beside them, and ``exact``, whose results are such constants."""
     files = sorted(PACKAGE.rglob("*.py"))
     folders = {path.parent for path in files if b"kernels.jit import" in path.read_bytes()}
-    return [path for path in files if path.parent in folders or path == PACKAGE / "exact.py"]
+    return [path for path in files if path.parent in folders or path == PACKAGE / "_util" / "exact.py"]
 
 
 def source_hash() -> str:

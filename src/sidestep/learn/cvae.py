@@ -18,12 +18,12 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 from torch.nn.utils.parametrize import is_parametrized, remove_parametrizations
 
+from sidestep._util.writing import atomic
 from sidestep.errors import BadInput, MissingExtra, UnknownName
 from sidestep.interactions.samples import HORIZONS_S
 from sidestep.prediction.cvae import SPEC_KEY, NetworkSpec
 from sidestep.prediction.network_input import STEPS, FrameKind, channels_of, parse_features
 from sidestep.types.interactions import GROUND
-from sidestep.writing import atomic
 
 MAP_LAYERS = (4, "P", 8, "P", 16, 16, "P", 32, 32, "P", 64, 64, "P")
 """Filters of 3 × 3 convolutions with ReLU, and 2 × 2 max-pooling."""

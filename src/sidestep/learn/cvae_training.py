@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sidestep._util.writing import atomic
 from sidestep.errors import BadInput
 from sidestep.interactions.features import moments_of
 from sidestep.interactions.samples import HORIZONS_S, Samples, make_samples
@@ -25,7 +26,6 @@ from sidestep.learn.event_log import EventLog
 from sidestep.prediction.network_input import GroundWindows, frame_turn, history_input, parse_features, turned
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.interactions import Interactions
-from sidestep.writing import atomic
 
 Progress = Callable[[int, int, str], None]
 VALIDATION_SEED = 9

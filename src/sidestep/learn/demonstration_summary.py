@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
 from sidestep.learn.demonstration_layout import BRANCHES, FIELDS, RATE_HZ, DemonstrationEpisode
 from sidestep.learn.demonstration_reader import Demonstrations
-from sidestep.writing import whole_file
 
 ACTIONS = ("steer", "throttle", "brake")
 QUARTILES = ("minimum", "lower quartile", "median", "upper quartile", "maximum")

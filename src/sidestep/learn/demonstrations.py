@@ -19,6 +19,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from sidestep._util.writing import CannotWrite, whole_file
 from sidestep.errors import BadInput
 from sidestep.learn.demonstration_layout import (
     BATCH,
@@ -48,7 +49,6 @@ from sidestep.learn.demonstration_summary import (
     statistics,
 )
 from sidestep.learn.interrupted_hdf5 import first_line
-from sidestep.writing import CannotWrite, whole_file
 
 __all__ = [
     "BATCH",

@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sidestep._util.writing import atomic
 from sidestep.errors import BadInput
 from sidestep.learn.demonstration_layout import BRANCHES, INPUTS
 from sidestep.learn.demonstration_reader import Demonstrations, read_demonstrations
-from sidestep.writing import atomic
 
 LATERAL, LONGITUDINAL = 4, 3
 """Numbers of high-level commands."""

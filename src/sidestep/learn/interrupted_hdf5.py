@@ -20,8 +20,8 @@ from typing import Any
 
 import h5py
 
+from sidestep._util.reading import is_file
 from sidestep.errors import BadInput
-from sidestep.reading import is_file
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 SUPERBLOCK = struct.Struct("<8s4B4QI")

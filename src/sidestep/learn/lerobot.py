@@ -27,6 +27,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sidestep._util.reading import is_folder
+from sidestep._util.writing import TEMPORARY, CannotWrite, whole_file
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.learn.demonstration_layout import (
     BRANCHES,
@@ -54,8 +56,6 @@ from sidestep.learn.lerobot_metadata import (
     read_info,
     read_table,
 )
-from sidestep.reading import is_folder
-from sidestep.writing import TEMPORARY, CannotWrite, whole_file
 
 FEATURES = {
     "measurements": "observation.state", "lidar": "observation.lidar", "command": "observation.command",

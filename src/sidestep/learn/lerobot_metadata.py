@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sidestep._util.reading import check_parquet, read_json
 from sidestep.errors import BadInput
 from sidestep.learn.demonstration_layout import Array
-from sidestep.reading import check_parquet, read_json
 
 VERSION = "v3.0"
 CHUNK = 1000

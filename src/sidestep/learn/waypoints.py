@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sidestep._util.writing import atomic
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.learn.frontal import Frames
 from sidestep.policies.ilqr.picture import CELLS, CHANNELS
 from sidestep.policies.ilqr.policy import WAYPOINT_TIMES
 from sidestep.types.base import IntArray
-from sidestep.writing import atomic
 
 POINTS = len(WAYPOINT_TIMES)
 Progress = Callable[[int, int, str], None]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sidestep._util.reading import is_file, read_mapping
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.logs.drive import (
     MOST_ROWS,
@@ -26,7 +27,6 @@ from sidestep.logs.drive import (
     number_people,
     tell_mended,
 )
-from sidestep.reading import is_file, read_mapping
 from sidestep.types.base import FloatArray
 
 SPELLINGS: dict[str, tuple[str, ...]] = {

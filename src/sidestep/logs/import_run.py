@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sidestep import exact, registry
+from sidestep import registry
+from sidestep._util import exact
+from sidestep._util.reading import is_file, is_folder
 from sidestep.errors import BadInput, describe_error
 from sidestep.logs.drive import Drive, LogReader, ReadOptions
 from sidestep.logs.record import SUITE, BuildOptions, LogFile, make_records
 from sidestep.metrics.score import EpisodeScores, score_episode
 from sidestep.metrics.unknown import NOTE
-from sidestep.reading import is_file, is_folder
 from sidestep.records import save_record
 from sidestep.runs.folder import (
     EPISODES,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.logs.drive import Track
 from sidestep.types.base import BoolArray, FloatArray

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.types.base import FloatArray
 
 ROOTS = ("map", "world", "odom")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.logs.ros_frames import yaw_of
 from sidestep.scenes.ros_map import MOST_OUTLINES, MOST_PIXELS, outline_pixels

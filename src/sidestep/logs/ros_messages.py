@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from sidestep._util.reading import is_file, is_folder, read_mapping
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.reading import is_file, is_folder, read_mapping
 from sidestep.report.export_mcap import fields as exported_fields
 
 DATA = Path(__file__).parent / "ros_messages.yaml"

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.metrics.definition import Value, metric
 from sidestep.metrics.sources import SIDESTEP
 from sidestep.types.base import FloatArray

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.metrics import series
 from sidestep.metrics.definition import Value, average, metric
 from sidestep.metrics.sources import HALL, SIDESTEP, SIDEWALKBENCH

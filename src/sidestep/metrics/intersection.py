@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.metrics import intersectnav_code as code
 from sidestep.metrics import series
 from sidestep.metrics.definition import NO_STEPS, NOBODY, Value, average, metric

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sidestep import exact
-from sidestep.exact import arctan2, cos, hypot, tan
+from sidestep._util import exact
+from sidestep._util.exact import arctan2, cos, hypot, tan
 from sidestep.interfaces import Policy
 from sidestep.policies.robot_agent import RouteFollower
 from sidestep.policies.sampling.splines import wrapped

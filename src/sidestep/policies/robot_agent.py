@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from sidestep.exact import hypot
+from sidestep._util.exact import hypot
 from sidestep.kernels import layout
 from sidestep.policies.sampling.planner import Checkpoints, SamplingPlanner
 from sidestep.types import CompiledScene, Observation, Pedestrians, RobotState, Task

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sidestep.exact import hypot
+from sidestep._util.exact import hypot
 from sidestep.interfaces import Policy
 from sidestep.types import HolonomicVelocity, Observation, Task
 

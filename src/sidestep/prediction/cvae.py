@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, ValidationError
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.onnx import open_network
 from sidestep.errors import BadInput
 from sidestep.ground import draw_ground
-from sidestep.onnx import open_network
 from sidestep.prediction.network_input import (
     SPAN_M,
     STEP_S,

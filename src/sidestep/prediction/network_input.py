@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.interactions import GroundMap

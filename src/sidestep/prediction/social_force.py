@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.types.base import FloatArray, Model, NonNegative, Positive
 from sidestep.types.forecast import Ego, MixtureForecast, TrackHistory
 from sidestep.types.moments import Moments

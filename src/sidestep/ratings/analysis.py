@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sidestep._util.writing import write_whole
 from sidestep.errors import BadInput
 from sidestep.ratings.agreement import reliability_document
 from sidestep.ratings.comparison import compare_policies, comparison_document, run_scores
@@ -23,7 +24,6 @@ from sidestep.ratings.questionnaire import Questionnaire, load_questionnaire
 from sidestep.ratings.summary import SummaryCell, overview_document, summarise, summary_tables, write_summaries
 from sidestep.ratings.table import Ratings, count_incomplete_runs, make_ratings, write_ratings
 from sidestep.version import __version__
-from sidestep.writing import write_whole
 
 FORMAT = "sidestep ratings analysis 1"
 

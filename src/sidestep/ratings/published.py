@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from sidestep._util.reading import bundled_names, read_bundled
 from sidestep.errors import BadInput, UnknownName
 from sidestep.ratings.questionnaire import Questionnaire, load_questionnaire
-from sidestep.reading import bundled_names, read_bundled
 from sidestep.types.base import Model
 
 REFERENCE = "sidestep.ratings/reference"

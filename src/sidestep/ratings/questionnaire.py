@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
+from sidestep._util.reading import bundled_names, is_file, read_bundled, read_mapping
 from sidestep.errors import BadInput, UnknownName
-from sidestep.reading import bundled_names, is_file, read_bundled, read_mapping
 from sidestep.types.base import Model
 
 DATA = "sidestep.ratings/data"

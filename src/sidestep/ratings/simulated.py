@@ -15,12 +15,12 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, model_validator
 
+from sidestep._util.reading import bundled_names, read_bundled, read_mapping
 from sidestep.errors import BadInput, UnknownName
 from sidestep.metrics.score import EpisodeScores
 from sidestep.ratings.metric_model import Metrics
 from sidestep.ratings.questionnaire import Questionnaire
 from sidestep.ratings.table import SIMULATED, Ratings, make_ratings
-from sidestep.reading import bundled_names, read_bundled, read_mapping
 from sidestep.types.base import Finite, Model, NonNegative
 
 RATERS = "sidestep.ratings/raters"

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from sidestep._util.writing import write_whole
 from sidestep.ratings.questionnaire import Questionnaire
 from sidestep.ratings.table import Ratings
 from sidestep.types.base import FloatArray
-from sidestep.writing import write_whole
 
 TABLES: dict[str, tuple[str, ...]] = {
     "locations": ("scenario", "policy", "location"),

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidestep._util.reading import check_parquet, read_bytes, read_json, read_text
+from sidestep._util.writing import whole_file, write_whole
 from sidestep.errors import BadInput, UnknownName
 from sidestep.ratings.questionnaire import Questionnaire
 from sidestep.ratings.rows import (
@@ -34,9 +36,7 @@ from sidestep.ratings.rows import (
     check_row,
     is_empty,
 )
-from sidestep.reading import check_parquet, read_bytes, read_json, read_text
 from sidestep.types.base import BoolArray, FloatArray, IntArray
-from sidestep.writing import whole_file, write_whole
 
 __all__ = [
     "COLUMNS",

@@ -5,8 +5,8 @@ without files need; ``docs/records.md`` describes the columns.
 What a record *is* lives in ``sidestep.types.record``; nothing here simulates or scores.
 """
 
+from sidestep._util.writing import atomic
 from sidestep.records.read import decode_record, load_record
 from sidestep.records.write import encode_record, save_record
-from sidestep.writing import atomic
 
 __all__ = ["atomic", "decode_record", "encode_record", "load_record", "save_record"]

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sidestep._util.writing import write_whole
 from sidestep.records.format import (
     CHECKSUM,
     CHECKSUM_ZEROS,
@@ -30,7 +31,6 @@ from sidestep.records.format import (
 from sidestep.types.base import IntArray
 from sidestep.types.record import FORMAT_VERSION, EpisodeRecord, Plans
 from sidestep.version import __version__
-from sidestep.writing import write_whole
 
 
 def save_record(record: EpisodeRecord, path: Path | str) -> None:

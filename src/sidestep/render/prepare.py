@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
+from sidestep._util.progress import compile_progress
 from sidestep.kernels.jit import CACHE_FOLDER, is_compiled
-from sidestep.progress import compile_progress
 
 LAST_ALONE, LAST = "frame.draw_frame", "frame.draw_bands"
 """The kernels that are compiled last for one thread and for several."""

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeVar, get_args
 import numpy as np
 from PIL import Image
 
+from sidestep._util.writing import whole_file
 from sidestep.drawing import palette
 from sidestep.drawing.canvas import Picture, fit_text, text_mask, write
 from sidestep.errors import BadInput, did_you_mean
@@ -25,7 +26,6 @@ from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.robot import RobotSpec
 from sidestep.types.sensors import CameraSettings, merge_camera_settings
-from sidestep.writing import whole_file
 
 Camera = Literal["first", "chase", "above", "top"]
 """An angle of a camera in the scene, or ``top``: the plan."""

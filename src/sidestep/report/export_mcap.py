@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from sidestep._util.reading import read_mapping
+from sidestep._util.writing import whole_file
 from sidestep.drawing import palette
 from sidestep.errors import MissingExtra
 from sidestep.metrics.series import present
-from sidestep.reading import read_mapping
 from sidestep.report.episode_log import episode_log, has_lidar, lidar_scans
 from sidestep.types.base import BoolArray
 from sidestep.types.events import GESTURE_NAMES
 from sidestep.types.record import EpisodeRecord, others
-from sidestep.writing import whole_file
 
 DATA = Path(__file__).parent / "data" / "ros_messages.yaml"
 

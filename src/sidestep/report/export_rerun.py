@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sidestep._util.writing import whole_file
 from sidestep.drawing import palette
 from sidestep.errors import MissingExtra
 from sidestep.metrics.series import present
@@ -20,7 +21,6 @@ from sidestep.report.viewer.pack import CURVES
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.events import GESTURE_NAMES
 from sidestep.types.record import EpisodeRecord, Plans, others
-from sidestep.writing import whole_file
 
 TIMELINE = "episode"
 PERSON_HEIGHT_M = 1.7

@@ -14,10 +14,10 @@ from typing import Any, Final
 import numpy as np
 from PIL import Image
 
+from sidestep._util.writing import whole_file
 from sidestep.drawing.canvas import Picture
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.types.record import EpisodeRecord
-from sidestep.writing import whole_file
 
 Size = tuple[int, int]
 

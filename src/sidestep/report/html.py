@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from sidestep import registry
+from sidestep._util.writing import whole_file
 from sidestep.drawing import palette
 from sidestep.errors import BadInput, SidestepError
 from sidestep.metrics.observed import races
@@ -33,7 +34,6 @@ from sidestep.runs.folder import RUN_FILE, load_run
 from sidestep.runs.score import ScoredRun, read_run
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
-from sidestep.writing import whole_file
 
 
 def policy_references(names: Iterable[str]) -> dict[str, str]:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from sidestep._util.writing import whole_file
 from sidestep.report.table_model import HERE, Cell, Column, Row, Section, Table
-from sidestep.writing import whole_file
 
 if TYPE_CHECKING:
     from rich.console import Console

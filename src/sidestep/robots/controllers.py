@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, sqrt
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.kernels.dynamics import MOVING_SPEED, heading_to, turn_to, unit_vector
 from sidestep.types.command import (
     COMMAND_KINDS,

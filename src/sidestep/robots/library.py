@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from sidestep._util.reading import bundled_names, read_bundled, read_mapping
 from sidestep.errors import BadInput, UnknownName
 from sidestep.kernels import dynamics
-from sidestep.reading import bundled_names, read_bundled, read_mapping
 from sidestep.robots.urdf import robot_from_urdf
 from sidestep.types.base import FloatArray
 from sidestep.types.robot import DynamicsName, RobotSpec

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.exact import cos, sin
+from sidestep._util.reading import is_file, parse_xml, read_bytes, read_text
 from sidestep.errors import BadInput
-from sidestep.exact import cos, sin
-from sidestep.reading import is_file, parse_xml, read_bytes, read_text
 from sidestep.types.base import FloatArray
 from sidestep.types.robot import DynamicsName, Footprint, RobotLimits, RobotSpec
 

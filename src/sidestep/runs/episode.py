@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sidestep import registry
+from sidestep._util.writing import CannotWrite
 from sidestep.errors import BadInput, GuestFailed, RecordError
 from sidestep.interfaces import Policy, describe_policy
 from sidestep.metrics.score import EpisodeScores, score_episode
@@ -25,7 +26,6 @@ from sidestep.runs.storage import IN_FOLDER, Storage
 from sidestep.types.record import EpisodeRecord, PolicyInfo
 from sidestep.types.result import EpisodeEnd
 from sidestep.types.scenario import Scenario
-from sidestep.writing import CannotWrite
 
 RunEpisode = Callable[..., EpisodeRecord]
 """``sidestep.simulation.run_episode``, or something that stands in for it."""

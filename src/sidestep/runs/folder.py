@@ -28,15 +28,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
+from sidestep._util.reading import parse_json, read_text
+from sidestep._util.writing import CannotWrite, sweep, whole_file, write_whole
 from sidestep.errors import BadInput
 from sidestep.metrics.score import EpisodeScores
-from sidestep.reading import parse_json, read_text
 from sidestep.runs.plan import Plan, extend
 from sidestep.runs.provenance import PACKAGE, describe_machine, source_commit
 from sidestep.types.base import FloatArray
 from sidestep.types.result import MetricResult
 from sidestep.version import __version__
-from sidestep.writing import CannotWrite, sweep, whole_file, write_whole
 
 RUN_FORMAT = 2
 """2 added the hashes of code and files to the plan."""

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from sidestep import registry
+from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
 from sidestep.records.twins import TWINS, twin_path
 from sidestep.runs.folder import EPISODES, RESULTS_FILE, RUN_FILE, RunFile, load_run, safe_name
@@ -29,7 +30,6 @@ from sidestep.runs.plan import PolicyPlan
 from sidestep.runs.provenance import PACKAGE, describe_machine, own_sources, policy_version
 from sidestep.runs.runner import tasks_of
 from sidestep.runs.signatures import Signature, sign
-from sidestep.writing import whole_file
 
 PACK_FORMAT = 1
 PACK_FILE = "pack.json"

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from sidestep import reading, registry
+from sidestep import registry
+from sidestep._util import reading
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Suite
 from sidestep.remote.guest_messages import check_settings

@@ -31,7 +31,7 @@ from sidestep.version import __version__
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SIMULATOR = (
-    "crowd", "datasets", "exact.py", "kernels", "prediction", "remote", "render", "robots", "scenes", "sensors",
+    "crowd", "datasets", "_util/exact.py", "kernels", "prediction", "remote", "render", "robots", "scenes", "sensors",
     "simulation", "traffic", "types",
 )  # fmt: skip
 """Parts of the package that make what happens in an episode, whoever drives: people, robots, what sensors and cameras

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sidestep._util.reading import parse_json, read_bytes
+from sidestep._util.writing import write_whole
 from sidestep.errors import BadInput
-from sidestep.reading import parse_json, read_bytes
-from sidestep.writing import write_whole
 
 CONTEXT = b"sidestep pack 1\n"
 """Precedes what is signed, so that a signature of a pack is a signature of nothing else."""

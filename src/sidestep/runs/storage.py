@@ -24,11 +24,11 @@ from urllib.request import url2pathname
 import pyarrow as pa
 from pyarrow import fs
 
+from sidestep._util.writing import TEMPORARY, CannotWrite, write_whole
 from sidestep.errors import BadInput, RecordError
 from sidestep.records import decode_record, encode_record, load_record, save_record
 from sidestep.runs.folder import RESULTS_FILE, RUN_FILE, safe_name
 from sidestep.types.record import EpisodeRecord
-from sidestep.writing import TEMPORARY, CannotWrite, write_whole
 
 ATOMIC_PUT = ("s3", "gcs", "abfs")
 """pyarrow's names of file systems in which a file appears when it has been written completely."""

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sidestep._util.writing import CannotWrite
 from sidestep.errors import BadInput, RecordError
 from sidestep.metrics import METRICS
 from sidestep.metrics.people_cost import fits_scenario
@@ -23,7 +24,6 @@ from sidestep.runs.executors import Serial, WorkerDied, WorkerProcesses
 from sidestep.runs.folder import RESULTS_FILE, load_results, load_run, only_run, pack, save_results
 from sidestep.runs.runner import tasks_of
 from sidestep.runs.score import score_run
-from sidestep.writing import CannotWrite
 
 COST_METRICS = tuple(name for name, where in METRICS.items() if where.startswith("sidestep.metrics.people_cost:"))
 """Metrics that need twins."""

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sidestep._util.reading import MOST_BYTES, is_file, parse_json
 from sidestep.errors import BadInput
-from sidestep.reading import MOST_BYTES, is_file, parse_json
 from sidestep.runs.folder import RESULTS_FILE, RUN_FILE, safe_name
 from sidestep.runs.pack import BLOCK, MEMBER, PACK_FILE, PACK_FORMAT, SIGNATURE_FILE, SUMS_FILE, sha256_of
 from sidestep.runs.signatures import Signature, check_signature

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.distance_field import CELL, DistanceField, distance_field
 from sidestep.types.base import BoolArray, FloatArray

@@ -19,9 +19,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.reading import read_json
 from sidestep.errors import BadInput, UnknownName
-from sidestep.reading import read_json
 from sidestep.types.base import FarPoint, FloatArray, Model
 from sidestep.types.road import Roads
 from sidestep.types.scene import Region, RegionKind, SceneSpec

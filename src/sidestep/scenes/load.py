@@ -6,8 +6,8 @@ from pathlib import Path
 
 from shapely.errors import ShapelyError
 
+from sidestep._util.reading import file_beside, is_file
 from sidestep.errors import BadInput, UnknownName, did_you_mean
-from sidestep.reading import file_beside, is_file
 from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.intersections import intersection_scene, load_intersection, parse_intersection
 from sidestep.scenes.plans import load_plan, parse_scene, plan_names, read_mapping

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.reading import file_beside, read_bytes
 from sidestep.errors import BadInput
-from sidestep.reading import file_beside, read_bytes
 from sidestep.scenes.compile import FARTHEST
 from sidestep.scenes.distance_field import solid_mask
 from sidestep.scenes.plans import read_mapping

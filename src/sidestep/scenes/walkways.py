@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 from scipy.spatial import KDTree
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.scene import Region

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.exact import cos, sin
+from sidestep._util.exact import cos, sin
 from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y

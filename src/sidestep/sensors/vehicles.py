@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sidestep import exact, registry
+from sidestep import registry
+from sidestep._util import exact
 from sidestep.crowd.behaviour.background import Background
 from sidestep.crowd.behaviour.journeys import FirstPaths, place_background
 from sidestep.crowd.models import model_code, pack_parameters, plug_in_model

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.crowd.behaviour.background import Background
 from sidestep.crowd.behaviour.network import Ground, Network, make_network
 from sidestep.crowd.behaviour.stops import PeopleView

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.interfaces import Policy
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.record import MOST_PLAN_POINTS, Plans

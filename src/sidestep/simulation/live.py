@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.interfaces import describe_policy
 from sidestep.kernels import layout

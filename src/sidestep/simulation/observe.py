@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact, registry
+from sidestep import registry
+from sidestep._util import exact
 from sidestep.errors import BadInput, plug_in_errors
 from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels import layout

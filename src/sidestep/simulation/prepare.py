@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
+from sidestep._util.progress import CompileProgress, compile_progress
 from sidestep.kernels import layout
 from sidestep.kernels.bodies import BEFORE_ROWS, separate_bodies
 from sidestep.kernels.jit import CACHE_FOLDER, compile_for, is_compiled, is_kept, keep_part
@@ -25,7 +26,6 @@ from sidestep.kernels.people import move_people
 from sidestep.kernels.reactive_replay import react_people
 from sidestep.kernels.referee import begin_judging, judge_world, judge_worlds
 from sidestep.kernels.world import move_robot, new_worlds, step_world, step_worlds, sweep_contacts, world_of
-from sidestep.progress import CompileProgress, compile_progress
 from sidestep.simulation.referee import ground_bank
 
 Part = tuple[str, float, Callable[..., Any], tuple[Any, ...]]

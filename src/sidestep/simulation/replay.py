@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.datasets import load_dataset, load_tracks
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels.jit import kernel

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.crowd.synthetic import CrowdStatistics, load_statistics
 from sidestep.crowd.synthetic.people import BODY_M, CrowdSampler, SyntheticPerson
 from sidestep.kernels import layout

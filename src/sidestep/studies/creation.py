@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sidestep._util.reading import is_file, is_folder
 from sidestep.ratings.questionnaire import load_questionnaire
-from sidestep.reading import is_file, is_folder
 from sidestep.registry import policy_maker
 from sidestep.studies.access import Refused, check_password
 from sidestep.studies.database import open_database

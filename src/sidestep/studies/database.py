@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.writing import whole_file
 
 try:
     from alembic import command

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from sidestep._util.reading import parse_mapping, read_text
 from sidestep.errors import BadInput, UnknownName
 from sidestep.interfaces import Suite
-from sidestep.reading import parse_mapping, read_text
 from sidestep.types.base import Model
 
 Mode = Literal["walk", "film", "robot"]

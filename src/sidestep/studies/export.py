@@ -13,12 +13,12 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session, defer
 
+from sidestep._util.writing import write_whole
 from sidestep.ratings.table import COLUMNS, HUMAN, Ratings, make_ratings, write_ratings
 from sidestep.studies.access import Refused
 from sidestep.studies.database import AnswerRow, EpisodeRow, ParticipantRow, TrialRow
 from sidestep.studies.order import blinding_letters
 from sidestep.studies.store import Store, StudyInfo
-from sidestep.writing import write_whole
 
 TRIAL_COLUMNS = ("position", "set", "run", "policy", "scenario", "seed", "comment", "device", "played_s")
 RATING_COLUMNS = tuple(name for name in COLUMNS if name != "reverse")

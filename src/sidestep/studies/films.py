@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sidestep._util.reading import file_beside
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.reading import file_beside
 from sidestep.studies.access import Refused
 from sidestep.studies.definition import Study
 from sidestep.studies.site import log

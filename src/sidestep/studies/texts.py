@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 
+from sidestep._util.reading import parse_mapping
 from sidestep.errors import BadInput
-from sidestep.reading import parse_mapping
 from sidestep.studies.access import Refused
 
 FOLDER = files("sidestep.studies") / "languages"

@@ -16,9 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.reading import is_file, read_mapping
 from sidestep.errors import BadInput
-from sidestep.reading import is_file, read_mapping
 from sidestep.scenes.intersections import IntersectionRoute, intersection_scene, load_intersection, parse_intersection
 from sidestep.scenes.load import INTERSECTION, OPENDRIVE_SUFFIX, YAML_SUFFIXES, resolve_scene
 from sidestep.traffic import LaneGraph

@@ -27,9 +27,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
+from sidestep._util.reading import is_file, is_folder, read_yaml
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Configurable, Suite
-from sidestep.reading import is_file, is_folder, read_yaml
 from sidestep.registry import import_attribute, load, table
 from sidestep.types.base import Model
 from sidestep.types.scenario import ReplayPlacement, Scenario

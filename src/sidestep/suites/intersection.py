@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import model_validator
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput, UnknownName, did_you_mean
 from sidestep.scenes.intersections import IntersectionRoute
 from sidestep.suites.driving_place import OWN_NUMBER, DrivingPlace, own_places, published_place, side_of

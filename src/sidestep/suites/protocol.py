@@ -30,10 +30,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, StringConstraints
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.exact import square
+from sidestep._util.reading import file_beside, read_mapping
 from sidestep.errors import BadInput, UnknownName
-from sidestep.exact import square
-from sidestep.reading import file_beside, read_mapping
 from sidestep.scenes.load import resolve_scene
 from sidestep.suites.files import SUFFIXES, OptionSuite
 from sidestep.types.base import Model, NonNegative, Point, Positive, PositiveSpeed

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from sidestep._util.reading import read_yaml
 from sidestep.datasets import find_dataset
 from sidestep.errors import BadInput
-from sidestep.reading import read_yaml
 from sidestep.suites.files import OptionSuite
 from sidestep.types.base import Angle, Finite, Model, Point, Pose, Positive
 from sidestep.types.outcome import Rules

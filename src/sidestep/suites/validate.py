@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.reading import is_file, is_folder
 from sidestep.crowd.models import model_code
 from sidestep.errors import BadInput, SidestepError
-from sidestep.reading import is_file, is_folder
 from sidestep.registry import table
 from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene

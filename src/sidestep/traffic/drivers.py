@@ -1,6 +1,6 @@
 """Who drives a vehicle: a driver sees the road around it before every step and answers a command, as a policy does.
 
-Only ``+ - * /``, square roots and ``sidestep.exact`` are used, so that traffic has the same bits on every machine.
+Only ``+ - * /``, square roots and ``sidestep._util.exact`` are used, so that traffic has the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from sidestep import exact, registry
+from sidestep import registry
+from sidestep._util import exact
 from sidestep.errors import BadInput, place_of
 from sidestep.types import Command, CompiledScene, RobotSpec, RobotState, Velocity
 from sidestep.types.base import BoolArray, FloatArray
@@ -25,7 +26,7 @@ class DrivingTask(NamedTuple):
     scene: CompiledScene
     step_s: float
     rng: np.random.Generator
-    """Of this vehicle in this episode; ``sidestep.exact`` draws from it with the same bits everywhere."""
+    """Of this vehicle in this episode; ``sidestep._util.exact`` draws from it with the same bits everywhere."""
     where: str
     """Scenario and vehicle, for errors."""
 

@@ -7,9 +7,10 @@ from importlib import resources
 from math import ceil, inf
 from typing import NamedTuple
 
-from sidestep import exact, registry
+from sidestep import registry
+from sidestep._util import exact
+from sidestep._util.reading import parse_mapping
 from sidestep.errors import BadInput
-from sidestep.reading import parse_mapping
 from sidestep.types.robot import Footprint, RobotSpec
 
 DISCS_PER_WIDTH = 1.5

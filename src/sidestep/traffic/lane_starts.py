@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.traffic.kinds import load_vehicle
 from sidestep.traffic.lane_traffic import LANE_DRIVER, RETURNS, WISH_MPS
 from sidestep.traffic.lanes import LaneGraph

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_V, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y

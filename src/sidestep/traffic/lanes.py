@@ -10,7 +10,7 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.road import Lane, Roads

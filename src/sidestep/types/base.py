@@ -24,7 +24,7 @@ PositiveSpeed = Annotated[Positive, Field(le=100)]
 Coordinate = Annotated[float, Field(ge=-1e5, le=1e5, allow_inf_nan=False)]
 """m; worlds are at most 32 km across, so that anything beyond 100 km is a mistake."""
 Angle = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
-"""rad; sines are exact up to a million (``sidestep.exact``), and anything beyond is a mistake."""
+"""rad; sines are exact up to a million (``sidestep._util.exact``), and anything beyond is a mistake."""
 Point = tuple[Coordinate, Coordinate]
 Pose = tuple[Coordinate, Coordinate, Angle]
 FarPoint = tuple[Finite, Finite]

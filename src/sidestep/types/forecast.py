@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.observation import RobotState

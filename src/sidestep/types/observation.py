@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.types.base import FloatArray, IntArray, read_only
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import CompiledScene

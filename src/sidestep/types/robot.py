@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from sidestep.exact import hypot
+from sidestep._util.exact import hypot
 from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
 from sidestep.types.sensors import CameraSettings
 

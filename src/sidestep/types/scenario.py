@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.types.base import (
     Angle,
     Coordinate,

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
+from sidestep._util.exact import arctan
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.exact import arctan
 from sidestep.types.base import Angle, Finite, Model, NonNegative, Point, Positive
 
 WIDEST = radians(140.0)

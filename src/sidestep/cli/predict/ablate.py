@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from sidestep._util.extras import check_extras
 from sidestep.cli.predict import app
 from sidestep.cli.predict.evaluate import evaluate
 from sidestep.cli.verb import AsJson, quiet_stdout, say, verb
-from sidestep.extras import check_extras
 
 
 @app.command("ablate")
@@ -35,10 +35,10 @@ def ablate(
     """Train a CVAE for every feature set and write the tables of metrics and of optimal feature sets, ROC curves and
     pictures of examples. A feature set is judged by the networks of all its seeds, at the size of the best one. What is
     trained already is not trained again. Needs the extra ``learn``."""
+    from sidestep._util.progress import progress_bar
     from sidestep.cli.predict.train import train_networks
     from sidestep.interactions.store import read_interactions
     from sidestep.prediction.network_input import FEATURE_SETS, parse_features
-    from sidestep.progress import progress_bar
 
     check_extras("training", "learn")
     chosen = list(dict.fromkeys(parse_features(each) for each in features or FEATURE_SETS))

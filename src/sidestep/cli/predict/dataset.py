@@ -89,8 +89,8 @@ def dataset(
 
 
 def _generate(tracks: int, test_tracks: int, seed: int, workers: int) -> Interactions:
+    from sidestep._util.progress import progress_bar
     from sidestep.interactions.generate import default_plan, generate
-    from sidestep.progress import progress_bar
     from sidestep.simulation.prepare import prepare_kernels
 
     prepare_kernels()

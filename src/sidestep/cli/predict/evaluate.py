@@ -77,12 +77,12 @@ def score_predictors(data: Path, predictors: Sequence[str], split: str, every: i
     """The moments of a split, and the scores of every predictor on them."""
     from dataclasses import replace
 
+    from sidestep._util.progress import progress_bar
     from sidestep.cli.predict.named import all_named
     from sidestep.interactions.forecasts import frame_doubt
     from sidestep.interactions.samples import make_samples
     from sidestep.interactions.scores import score_forecast
     from sidestep.interactions.store import read_interactions
-    from sidestep.progress import progress_bar
 
     chosen = all_named(predictors)
     tracks = read_interactions(data)
@@ -121,13 +121,13 @@ def _origin(samples: Samples) -> str:
 def _write(out: Path, bootstrap: Bootstrap, scores: Sequence[Scores], table: Any, seed: int) -> None:
     import numpy as np
 
+    from sidestep._util.writing import write_whole
     from sidestep.interactions.bootstrap import HEADLINES, roc_band
     from sidestep.interactions.roc import irs_fpr
     from sidestep.report.plots import image_bytes
     from sidestep.report.prediction_plots import MOST_FPR, roc_plots
     from sidestep.report.prediction_tables import difference_table, optimal_table, score_table
     from sidestep.report.table_writer import write_tables
-    from sidestep.writing import write_whole
 
     more = score_table(bootstrap, OTHERS, "Further prediction metrics", "further", table.people)
     for each in (table, more, optimal_table(bootstrap, HEADLINES), difference_table(bootstrap, HEADLINES)):

@@ -105,10 +105,10 @@ def _source(clips: Sequence[Clip]) -> str | None:
 def _write(
     folder: Path, name: str, data: Interactions, encounters: list[Encounter], summary: GapSummary, document: Any
 ) -> None:
+    from sidestep._util.writing import write_whole
     from sidestep.interactions.gaps import choose_scenes, encounter_rows
     from sidestep.report.gap_plots import gap_distribution, scene_plots
     from sidestep.report.plots import image_bytes
-    from sidestep.writing import write_whole
 
     rows = encounter_rows(encounters)
     table = io.StringIO()

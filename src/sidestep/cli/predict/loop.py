@@ -47,17 +47,17 @@ def loop(
 ) -> None:
     """Drive suites with the policy anticipatory and each predictor, and correlate metrics with the driving. Everything
     is checked before the first drive; rank correlations need four predictors or more."""
+    from sidestep._util.progress import progress_bar
+    from sidestep._util.writing import whole_file
     from sidestep.cli.predict.named import all_named
     from sidestep.interactions.bootstrap import bootstrap_scores
     from sidestep.interactions.loop import LoopPredictor, check_predictors, drive_all, plan_drives, scored_splits
     from sidestep.interactions.loop_summary import RESAMPLES, correlate, loop_document, summarise_drives
     from sidestep.interactions.store import read_interactions
     from sidestep.interactions.working_points import working_points
-    from sidestep.progress import progress_bar
     from sidestep.report.loop_results import correlation_table, draw_loop, loop_table
     from sidestep.report.table_writer import markdown, write_tables
     from sidestep.simulation.prepare import prepare_kernels
-    from sidestep.writing import whole_file
 
     chosen = [LoopPredictor(*each) for each in all_named(predictor)]
     suites, options = list(dict.fromkeys(suite or ["street"])), {"split": split}

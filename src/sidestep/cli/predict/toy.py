@@ -41,9 +41,9 @@ def toy(
     result = run_toy(draws, seed=seed)
     table = score_table(result.bootstrap, HEADLINES, "Toy example: four models of one crossing scene", "toy")
     if out is not None:
+        from sidestep._util.writing import write_whole
         from sidestep.report.plots import image_bytes
         from sidestep.report.prediction_plots import toy_picture
-        from sidestep.writing import write_whole
 
         write_tables([table], out / "toy", (".md", ".csv", ".tex"))
         write_whole(out / "toy.png", image_bytes(toy_picture(result), "png"))

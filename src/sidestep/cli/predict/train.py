@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sidestep._util.extras import check_extras
 from sidestep.cli.predict import app
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
-from sidestep.extras import check_extras
 
 if TYPE_CHECKING:
     from sidestep.learn.cvae_search import Candidate
@@ -39,8 +39,8 @@ def train(
 ) -> None:
     """Train a CVAE and write it as ONNX. A training that was interrupted goes on where it was. Needs the extra
     ``learn``."""
+    from sidestep._util.progress import progress_bar
     from sidestep.interactions.store import read_interactions
-    from sidestep.progress import progress_bar
 
     check_extras("training", "learn")
     changes = {name: value for name, value in (("epochs", epochs), ("samples", samples)) if value}

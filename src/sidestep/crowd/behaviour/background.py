@@ -11,7 +11,8 @@ from math import pi
 import numpy as np
 from scipy.spatial import cKDTree
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.exact import arctan2
 from sidestep.crowd.behaviour.journeys import FirstPaths, Journeys, draw_goal
 from sidestep.crowd.behaviour.network import Network
 from sidestep.crowd.behaviour.stops import (
@@ -26,7 +27,6 @@ from sidestep.crowd.behaviour.stops import (
     ring_places,
     squared_length,
 )
-from sidestep.exact import arctan2
 from sidestep.kernels import layout
 from sidestep.types.base import BoolArray, FloatArray, Point
 from sidestep.types.behaviour import Behaviour, Choice, Dwell

@@ -10,14 +10,14 @@ from math import ceil
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.exact import arctan2, hypot
 from sidestep.crowd.behaviour.network import Network
 from sidestep.crowd.behaviour.push_and_rotate import Move, push_and_rotate
 from sidestep.crowd.behaviour.stops import PeopleView
 from sidestep.crowd.people import People, make_people
 from sidestep.crowd.spawn import Spawner
 from sidestep.errors import BadInput
-from sidestep.exact import arctan2, hypot
 from sidestep.kernels import layout
 from sidestep.types.base import FloatArray, Point
 from sidestep.types.behaviour import Behaviour, BehaviourPlacement

@@ -15,9 +15,9 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.spatial import cKDTree
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.exact import cos, hypot, sin
 from sidestep.errors import BadInput
-from sidestep.exact import cos, hypot, sin
 from sidestep.kernels.grid_path import is_segment_clear
 from sidestep.types.base import BoolArray, FloatArray, IntArray, Point
 from sidestep.types.behaviour import BehaviourGraph, BehaviourNode

@@ -14,8 +14,8 @@ from math import pi
 
 import numpy as np
 
+from sidestep._util.exact import arctan2, cos, hypot, sin
 from sidestep.crowd.behaviour.network import Ground, Network
-from sidestep.exact import arctan2, cos, hypot, sin
 from sidestep.kernels import layout
 from sidestep.types.base import BoolArray, FloatArray, IntArray, Point
 from sidestep.types.events import GESTURES

@@ -16,8 +16,8 @@ from math import inf, sqrt
 
 import numpy as np
 
+from sidestep._util.exact import square
 from sidestep.crowd.events.script import Act, Actor, EventScene, Performer, Script, Setting, draw_side, draw_speed
-from sidestep.exact import square
 from sidestep.kernels.dynamics import heading_to
 from sidestep.types.events import Frontal, Lateral, Overtaking
 

@@ -15,9 +15,9 @@ from math import inf, nan, pi, sqrt
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.exact import square
 from sidestep.crowd.events.script import Act, Actor, EventScene, Performer, Script, Setting, draw_speed
-from sidestep.exact import square
 from sidestep.kernels.dynamics import heading_to, unit_vector
 from sidestep.types.base import Point
 from sidestep.types.events import Accompanying, Crowding, Following, Leading

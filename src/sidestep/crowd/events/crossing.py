@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.exact import square
 from sidestep.crowd.events.script import Act, EventScene, Performer, Script, Setting, draw_side, draw_speed
 from sidestep.errors import BadInput, UnknownName
-from sidestep.exact import square
 from sidestep.kernels.dynamics import heading_to, unit_vector
 from sidestep.types.base import Point
 from sidestep.types.events import Crossing

@@ -26,9 +26,9 @@ from math import inf, nan, sqrt
 
 import numpy as np
 
+from sidestep._util.exact import square
 from sidestep.crowd.events.script import Act, Actor, EventScene, Performer, Script, Setting, draw_speed
 from sidestep.errors import BadInput
-from sidestep.exact import square
 from sidestep.kernels.dynamics import heading_to
 from sidestep.types.base import Point
 from sidestep.types.events import Enacting

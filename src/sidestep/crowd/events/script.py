@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
-from sidestep.exact import square
+from sidestep._util import exact
+from sidestep._util.exact import square
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import heading_to, turn_to, unit_vector
 from sidestep.types.events import GESTURES, Side, Walking

@@ -14,7 +14,7 @@ from math import nan, pi
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.crowd.events.script import Act, Actor, EventScene, Performer, Script, Setting, draw_speed
 from sidestep.kernels.dynamics import heading_to, unit_vector
 from sidestep.types.events import Conversing, Joining, Leaving, Obstructing, Queuing

@@ -11,8 +11,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from sidestep._util.reading import parse_mapping
 from sidestep.errors import UnknownName
-from sidestep.reading import parse_mapping
 from sidestep.types.base import Finite, Model, NonNegative, Positive
 from sidestep.types.scenario import Box
 

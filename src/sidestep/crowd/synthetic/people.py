@@ -8,7 +8,7 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.crowd.people import draw_in_box
 from sidestep.crowd.synthetic import QUANTILES, CrowdStatistics, GateFlow, Spacing, Standing
 from sidestep.errors import BadInput

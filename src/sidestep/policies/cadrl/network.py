@@ -18,12 +18,12 @@ from zipfile import ZipFile
 
 import numpy as np
 
+from sidestep._util.reading import read_bytes
 from sidestep.errors import BadInput
 from sidestep.kernels.approx import exp32
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.cadrl.lookahead import ARRIVED, FEATURES, LOG_GAMMA, OTHER, OWN, Around, Fan, Look, look_ahead
 from sidestep.policies.grid import bilinear
-from sidestep.reading import read_bytes
 from sidestep.types.base import FloatArray
 
 _PIECES = 10  # samples of the path at one velocity

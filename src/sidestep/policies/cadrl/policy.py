@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sidestep import exact
-from sidestep.exact import hypot
+from sidestep._util import exact
+from sidestep._util.exact import hypot
 from sidestep.interfaces import Policy
 from sidestep.policies.cadrl.lookahead import FEATURES, OTHER_FLOATS, ROBOT_FLOATS, SLOTS, Around, Fan, Look
 from sidestep.policies.cadrl.network import (

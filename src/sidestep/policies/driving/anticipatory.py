@@ -15,7 +15,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sidestep import exact, registry
+from sidestep import registry
+from sidestep._util import exact
 from sidestep.policies.crowd_forecast import CrowdPredictor
 from sidestep.policies.driving.comfort_zone import LOOK_S, ComfortZoneDriver, ComfortZoneSettings, rows_of
 from sidestep.policies.driving.zones import ComfortZone, Motion

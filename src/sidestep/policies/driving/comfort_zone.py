@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sidestep import exact, registry
+from sidestep import registry
+from sidestep._util import exact
 from sidestep.interfaces import Policy
 from sidestep.policies.crowd_forecast import CrowdPredictor
 from sidestep.policies.driving.route import CarBody, DrivingRoute, pursue

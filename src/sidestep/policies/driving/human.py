@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.interfaces import Policy
 from sidestep.policies.driving.route import CarBody, DrivingRoute, pursue
 from sidestep.types import Command, CompiledScene, Drive, Observation, Task

@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
+from sidestep._util.onnx import open_network
 from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
-from sidestep.onnx import open_network
 from sidestep.policies.driving.measurements import published_measurements
 from sidestep.policies.driving.pid import CITATION
 from sidestep.types import Command, Drive, LidarScan, Observation, Task

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.interfaces import Policy
 from sidestep.policies.driving.route import CarBody, DrivingRoute
 from sidestep.types import Command, Drive, Observation, Task

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.types import RobotSpec, RobotState
 from sidestep.types.base import FloatArray
 

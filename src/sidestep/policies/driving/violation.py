@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.policies.driving.zones import ComfortZone, DrivingPath, Motion, join_crossings, move
 from sidestep.types.base import BoolArray, FloatArray

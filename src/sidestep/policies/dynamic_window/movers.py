@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.types.base import FloatArray
 
 APART_M = 0.4

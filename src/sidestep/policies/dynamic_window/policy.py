@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.interfaces import Policy
 from sidestep.policies.dynamic_window.movers import Movers
 from sidestep.policies.dynamic_window.seen_map import empty_map, enter_scan, moved_map, plan_to_go, ray_ends

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sidestep._util.onnx import open_network
 from sidestep.errors import BadInput
 from sidestep.kernels.dynamics import unit_vector
-from sidestep.onnx import open_network
 from sidestep.policies.grid import bilinear
 from sidestep.policies.ilqr.picture import CELLS, CHANNELS, BirdsEye
 from sidestep.policies.ilqr.policy import NO_WAYPOINTS, WAYPOINT_TIMES, Ilqr, IlqrSettings

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sidestep import exact, registry
+from sidestep import registry
+from sidestep._util import exact
 from sidestep.interfaces import Policy
 from sidestep.kernels.dynamics import unit_vector
 from sidestep.policies.crowd_forecast import CrowdPaths, CrowdPredictor, bends_at

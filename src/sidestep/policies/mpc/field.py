@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.grid import bilinear, sweep_geodesic
 from sidestep.types import CompiledScene, Task

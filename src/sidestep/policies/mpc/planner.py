@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.crowd_forecast import CrowdPaths, bends_at
 from sidestep.policies.grid import bilinear

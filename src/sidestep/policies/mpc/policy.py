@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sidestep import exact, registry
+from sidestep import registry
+from sidestep._util import exact
 from sidestep.interfaces import Policy
 from sidestep.kernels.dynamics import turn_to, unit_vector
 from sidestep.policies.crowd_forecast import CrowdPaths, CrowdPredictor, bends_at

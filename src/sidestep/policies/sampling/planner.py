@@ -11,9 +11,9 @@ from math import pi
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.exact import hypot
 from sidestep.errors import BadInput
-from sidestep.exact import hypot
 from sidestep.policies.sampling.goal_field import PathCosts, farthest_in_sight, make_goal_field, spline_costs
 from sidestep.policies.sampling.splines import (
     DriveLimits,

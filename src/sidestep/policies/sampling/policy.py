@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sidestep import exact
-from sidestep.exact import hypot
+from sidestep._util import exact
+from sidestep._util.exact import hypot
 from sidestep.interfaces import Policy
 from sidestep.policies.sampling.planner import PlannerSettings, SamplingPlanner, Trajectory
 from sidestep.policies.sampling.splines import wrapped

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sidestep import exact
-from sidestep.exact import tan
+from sidestep._util import exact
+from sidestep._util.exact import tan
 from sidestep.types import RobotSpec
 from sidestep.types.base import FloatArray, IntArray
 

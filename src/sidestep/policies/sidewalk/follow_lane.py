@@ -14,9 +14,10 @@ import numpy as np
 import shapely
 from scipy.ndimage import distance_transform_edt
 
-from sidestep import exact, registry
+from sidestep import registry
+from sidestep._util import exact
+from sidestep._util.exact import cos, hypot, sin
 from sidestep.errors import BadInput
-from sidestep.exact import cos, hypot, sin
 from sidestep.interfaces import Policy, Predictor
 from sidestep.kernels.layout import GROUP_GAP_M
 from sidestep.policies.crowd_forecast import CrowdPaths, CrowdPredictor

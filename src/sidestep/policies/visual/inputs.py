@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sidestep import exact
-from sidestep.exact import cos, hypot, sin
+from sidestep._util import exact
+from sidestep._util.exact import cos, hypot, sin
 from sidestep.policies.visual.memory import Memory, from_frame, into_frame
 from sidestep.policies.visual.picture import as_dtype, picture_tensors, tensor_shape
 from sidestep.policies.visual.spec import (

@@ -10,7 +10,7 @@ from math import pi
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.types import RobotState
 from sidestep.types.base import FloatArray, IntArray
 

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sidestep._util.onnx import Device, open_network
+from sidestep._util.reading import parse_mapping, read_mapping
 from sidestep.errors import BadInput, MissingExtra, UnknownName
-from sidestep.onnx import Device, open_network
 from sidestep.policies.visual.spec import VisualSpec
-from sidestep.reading import parse_mapping, read_mapping
 
 
 @cache

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from sidestep._util.exact import cos
 from sidestep.errors import BadInput
-from sidestep.exact import cos
 from sidestep.policies.visual.spec import (
     ClassOutput,
     DiffusionOutput,

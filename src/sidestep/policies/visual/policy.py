@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sidestep._util.exact import arctan2, hypot
 from sidestep.errors import BadInput, UnknownName
-from sidestep.exact import arctan2, hypot
 from sidestep.interfaces import Policy
 from sidestep.policies.visual.inputs import PERIOD_S, PROTOCOLS, GoalProtocol, InputMaker, reach_s
 from sidestep.policies.visual.memory import Frame, Memory, Odometry, from_frame, into_frame

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.types.base import Finite, FloatArray, Model, Positive
 
 Count = Annotated[int, Field(ge=1, le=4096)]

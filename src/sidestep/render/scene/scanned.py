@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import shapely
 
+from sidestep._util.reading import read_glb
 from sidestep.errors import BadInput
-from sidestep.reading import read_glb
 from sidestep.render.mesh import Material, Mesh, Scene3D, Semantic, join_meshes, vertex_normals
 from sidestep.render.scene.ground import PRIORITY, SEMANTIC
 from sidestep.types.base import BoolArray, FloatArray, IntArray

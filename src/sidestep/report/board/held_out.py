@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sidestep._util.reading import read_bytes, read_json
+from sidestep._util.writing import write_whole
 from sidestep.errors import BadInput
-from sidestep.reading import read_bytes, read_json
-from sidestep.writing import write_whole
 
 CONTEXT = "sidestep held-out seeds 1"
 LEAST_BYTES = 16

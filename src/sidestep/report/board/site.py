@@ -13,6 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from sidestep._util.writing import whole_file, write_whole
 from sidestep.drawing import palette
 from sidestep.errors import BadInput, SidestepError
 from sidestep.interfaces import Metric
@@ -29,7 +30,6 @@ from sidestep.runs.unpack import Pack, unpacked
 from sidestep.runs.verify_pack import check_unpacked
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
-from sidestep.writing import whole_file, write_whole
 
 BOARD_FORMAT = 1
 BOARD_FILE = "board.json"

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 from sidestep import registry
+from sidestep._util.writing import whole_file
 from sidestep.drawing.canvas import Picture
 from sidestep.errors import BadInput
 from sidestep.report.selection import Film, LabelledEpisode, film_list, load_episodes
 from sidestep.report.table_model import Table
 from sidestep.report.table_writer import write_tables
-from sidestep.writing import whole_file
 
 if TYPE_CHECKING:  # matplotlib takes a second to import
     from sidestep.report.plots import Illustration

@@ -13,11 +13,11 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
 from sidestep.report.viewer.pack import pack_replays
 from sidestep.types.record import EpisodeRecord
 from sidestep.version import __version__
-from sidestep.writing import whole_file
 
 SCRIPTS = (
     "camera.js", "theme.js", "data.js", "lidar.js", "labels.js", "legend.js", "ground.js", "topview.js", "gl.js",

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from sidestep._util.reading import parse_mapping
 from sidestep.errors import UnknownName
-from sidestep.reading import parse_mapping
 from sidestep.types.base import Coordinate, Finite, Model, NonNegative, Point, Pose, Positive, PositiveSpeed
 
 Line = Annotated[tuple[Point, ...], Field(min_length=2)]

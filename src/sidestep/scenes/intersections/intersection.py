@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.intersections.description import Arm, Intersection
 from sidestep.scenes.walkways import left_of, spline, turn_between, unit

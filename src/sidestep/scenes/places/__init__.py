@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.reading import read_json
 from sidestep.errors import BadInput, UnknownName
-from sidestep.reading import read_json
 from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.places.osm import osm_place, read_osm
 from sidestep.scenes.places.place import Place, close_other_routes

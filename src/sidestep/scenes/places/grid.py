@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.walkways import dot, points_at, stations_of
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import Region, RegionKind

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.places import grid
 from sidestep.scenes.places.grid import Layer, as_region, partition

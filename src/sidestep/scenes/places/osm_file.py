@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sidestep._util.reading import parse_xml, read_text
 from sidestep.errors import BadInput
-from sidestep.reading import parse_xml, read_text
 from sidestep.scenes.geojson import tangent_plane
 from sidestep.types.base import FloatArray, Model, NonNegative, Positive
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.places import grid
 from sidestep.scenes.places.osm_file import (
     OsmData,

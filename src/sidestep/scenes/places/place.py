@@ -16,7 +16,7 @@ import shapely
 import shapely.ops
 from scipy.spatial import Voronoi
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.places import grid
 from sidestep.scenes.walkways import Route, WalkwayMap, add_walkway, barrier, stations_between, stations_of
 from sidestep.types.base import FloatArray

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.reading import read_glb
 from sidestep.errors import BadInput
-from sidestep.reading import read_glb
 from sidestep.scenes.compile import FARTHEST, describe, region_polygon
 from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.places import grid

@@ -7,9 +7,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sidestep._util.reading import bundled_names, read_bundled
+from sidestep._util.reading import read_mapping as read_keys
 from sidestep.errors import UnknownName
-from sidestep.reading import bundled_names, read_bundled
-from sidestep.reading import read_mapping as read_keys
 from sidestep.types.scene import SceneSpec
 
 KEYS = "keys and values (name, enclosed, regions)"

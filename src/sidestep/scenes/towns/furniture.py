@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.towns.pieces import ObjectRows
 from sidestep.scenes.towns.streets import Street
 from sidestep.scenes.walkways import left_of, stations_between

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.towns.network import Network
 from sidestep.scenes.towns.pieces import KERB_HEIGHT, ObjectRows, PieceList
 from sidestep.scenes.towns.streets import Corner, Half, Layout, Street

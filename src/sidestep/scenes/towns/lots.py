@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.towns.ground import Plaza
 from sidestep.scenes.towns.network import HALF
 from sidestep.scenes.towns.pieces import ObjectRows, PieceList

@@ -26,7 +26,7 @@ import scipy
 import shapely
 from pydantic import ValidationError
 
-import sidestep.exact
+import sidestep._util.exact
 import sidestep.scenes.walkways
 import sidestep.types.base
 import sidestep.types.road
@@ -195,7 +195,13 @@ def _furnish(
 PREFIX = "town:"
 LARGEST = 400_000
 """Characters: larger scenes (whole towns) are not saved."""
-MODULES = (sidestep.exact, sidestep.scenes.walkways, sidestep.types.base, sidestep.types.road, sidestep.types.scene)
+MODULES = (
+    sidestep._util.exact,
+    sidestep.scenes.walkways,
+    sidestep.types.base,
+    sidestep.types.road,
+    sidestep.types.scene,
+)
 """Beside those of this folder, the sources on which windows depend. No kernel is among them."""
 
 

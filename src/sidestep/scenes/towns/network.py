@@ -13,7 +13,7 @@ from functools import cached_property
 import networkx as nx
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.walkways import Curve, fillet, resample, spline, stations_of, unit
 from sidestep.types.base import FloatArray
 

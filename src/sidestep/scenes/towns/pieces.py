@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.walkways import OBSTACLES, footprints
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.scene import SOLID, Region

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.towns.furniture import CAR_SLOT
 from sidestep.scenes.towns.ground import LANE
 from sidestep.scenes.towns.network import Network

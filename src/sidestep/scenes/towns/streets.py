@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.towns.network import Chain, Network
 from sidestep.scenes.walkways import Curve, fillet, left_of, point_at, points_at, spline, turn_between, unit
 from sidestep.types.base import FloatArray

@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.towns.ground import Plaza
 from sidestep.scenes.towns.network import Network

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.scenes.towns.town import ROADS
 from sidestep.suites.files import OptionSuite
 from sidestep.suites.sidewalk.routes import (

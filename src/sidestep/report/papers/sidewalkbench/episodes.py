@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
+from sidestep._util.reading import read_mapping
 from sidestep.metrics.observed import ObservationClass, classes_of
 from sidestep.metrics.score import score
 from sidestep.metrics.series import driven_m
 from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures
-from sidestep.reading import read_mapping
 from sidestep.report.selection import LabelledEpisode, load_episodes
 from sidestep.runs.folder import RUN_FILE, load_run
 from sidestep.suites.sidewalk.routes import UNIT_KINDS

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sidestep._util.reading import read_mapping
 from sidestep.metrics import socnavbench_code
 from sidestep.metrics.observed import ObservationClass, classes_of, observed_in
 from sidestep.metrics.score import common_source, score
@@ -22,7 +23,6 @@ from sidestep.metrics.series import (
     time_to_collision,
 )
 from sidestep.metrics.sources import DEFAULT_DIALECT
-from sidestep.reading import read_mapping
 from sidestep.report.selection import LabelledEpisode, load_episodes
 from sidestep.types.base import Finite, FloatArray, Model, NonNegative
 from sidestep.types.record import EpisodeRecord

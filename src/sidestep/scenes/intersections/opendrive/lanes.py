@@ -13,7 +13,7 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.intersections.intersection import STRAIGHT_RAD
 from sidestep.scenes.intersections.opendrive.network import Connection, LightUse, Road, RoadLink, RoadNetwork

@@ -10,9 +10,9 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
+from sidestep._util.reading import parse_xml, read_text
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.reading import parse_xml, read_text
 from sidestep.scenes.intersections.opendrive.reference_line import (
     MOST_TURN_RAD,
     SPACING_M,

@@ -6,7 +6,7 @@ Along a line, an arc or a spiral of length L the curvature goes linearly from c0
     heading(s) = h + c0 s + (c1 - c0) s² / 2L,    position(s) = ∫ (cos heading, sin heading) ds,
 
 which is integrated by the rule of Gauss and Legendre with five points for every half radian (error below 1e-9 of the
-length). Polynomials are evaluated. Only ``+ - * /``, square roots and ``sidestep.exact``: the same bits everywhere.
+length). Polynomials are evaluated. Only ``+ - * /``, square roots and ``sidestep._util.exact``: the same bits everywhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.walkways import Curve, unit
 from sidestep.types.base import FloatArray

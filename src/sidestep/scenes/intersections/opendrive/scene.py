@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep import exact
+from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.intersections.opendrive.lanes import LaneNetwork, Strips
 from sidestep.scenes.intersections.opendrive.network import RoadObject, read_network

@@ -1,5 +1,5 @@
 """Writing files that are either whole or not there: a hidden file beside the target is written and renamed. The
-counterpart of ``sidestep.reading``; every package that writes a file uses it.
+counterpart of ``sidestep._util.reading``; every package that writes a file uses it.
 """
 
 from __future__ import annotations
