@@ -13,16 +13,16 @@ from PIL import Image
 
 import sidestep
 from sidestep._util.reading import parse_json
-from sidestep.crowd.synthetic import load_statistics
 from sidestep.datasets import load_dataset
 from sidestep.errors import BadInput, SidestepError
 from sidestep.policies.trivial import Stop
 from sidestep.policies.visual.model_files import load_spec
-from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.places.scan import read_triangles
 from sidestep.simulation import run_episode
+from sidestep.simulation.crowd.synthetic import load_statistics
+from sidestep.simulation.robots import load_robot
 from sidestep.suites.files import load_suite
 from tests.datasets.conftest import FILES
 from tests.fuzz.guard import within

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import ks_2samp, wasserstein_distance
 
-from sidestep.crowd.synthetic import load_statistics
+from sidestep.simulation.crowd.synthetic import load_statistics
 from sidestep.simulation.synthetic import generate_crowd
 from sidestep.types.base import FloatArray
 from sidestep.types.outcome import Rules

@@ -38,9 +38,9 @@ from sidestep.render.record_view import RecordView
 from sidestep.render.renderer import Images, Renderer
 from sidestep.render.world_view import WorldView
 from sidestep.report.cameras import coloured
-from sidestep.robots import load_robot
 from sidestep.scenes.plans import load_plan
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots import load_robot
 from sidestep.suites.files import base_of, choose_options, load_suite
 from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
 from sidestep.types.record import EpisodeRecord

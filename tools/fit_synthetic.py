@@ -15,7 +15,7 @@ import numpy as np
 import yaml
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from sidestep.crowd.synthetic import QUANTILES, SUFFIX, CrowdStatistics
+from sidestep.simulation.crowd.synthetic import QUANTILES, SUFFIX, CrowdStatistics
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.tracks import Tracks
 from tools.synthetic_windows import (
@@ -303,7 +303,7 @@ def write_twins(folder: Path) -> list[Path]:
 
 def main() -> None:
     """Write the files of statistics into the package."""
-    for path in write_twins(Path(str(files("sidestep.crowd.synthetic")))):
+    for path in write_twins(Path(str(files("sidestep.simulation.crowd.synthetic")))):
         print(path.name)
 
 

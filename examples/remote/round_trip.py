@@ -18,7 +18,7 @@ import numpy as np
 from sidestep.remote.client import Velocity, serve_policy
 from sidestep.remote.session import Session, greet
 from sidestep.remote.wire import Address
-from sidestep.robots import load_robot
+from sidestep.simulation.robots import load_robot
 from sidestep.types import Observation, Pedestrians, RobotState, Task
 
 QUESTIONS = 2000

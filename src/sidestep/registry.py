@@ -101,16 +101,16 @@ CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
 
 SENSORS: dict[str, str] = {
-    "pedestrians": "sidestep.sensors.planar:PedestrianSensor",
-    "history": "sidestep.sensors.planar:PedestrianSensor",
-    "vehicles": "sidestep.sensors.vehicles:VehicleSensor",
-    "lidar": "sidestep.sensors.planar:PlanarLidar",
+    "pedestrians": "sidestep.simulation.sensors.planar:PedestrianSensor",
+    "history": "sidestep.simulation.sensors.planar:PedestrianSensor",
+    "vehicles": "sidestep.simulation.sensors.vehicles:VehicleSensor",
+    "lidar": "sidestep.simulation.sensors.planar:PlanarLidar",
     "points": "sidestep.render.lidar3d:Lidar3D",
-    "rgb": "sidestep.sensors.camera:CameraSensor",
-    "depth": "sidestep.sensors.camera:CameraSensor",
-    "semantic": "sidestep.sensors.camera:CameraSensor",
-    "learning": "sidestep.sensors.learning:LearningSensor",
-    "signals": "sidestep.sensors.signals:SignalSensor",
+    "rgb": "sidestep.simulation.sensors.camera:CameraSensor",
+    "depth": "sidestep.simulation.sensors.camera:CameraSensor",
+    "semantic": "sidestep.simulation.sensors.camera:CameraSensor",
+    "learning": "sidestep.simulation.sensors.learning:LearningSensor",
+    "signals": "sidestep.simulation.sensors.signals:SignalSensor",
     "measurements": "sidestep.policies.driving.measurements:DrivingSensor",
     "high_level_command": "sidestep.policies.driving.measurements:DrivingSensor",
     "lane_markings": "sidestep.simulation.road_judge:LaneMarkingSensor",
@@ -118,27 +118,27 @@ SENSORS: dict[str, str] = {
 """Need of a policy → the sensor (``sidestep.interfaces.Sensor``) that serves it."""
 
 EVENTS: dict[str, str] = {
-    "obstructing": "sidestep.crowd.events.standing:obstructing",
-    "conversing": "sidestep.crowd.events.standing:conversing",
-    "queuing": "sidestep.crowd.events.standing:queuing",
-    "frontal": "sidestep.crowd.events.approaching:frontal",
-    "lateral": "sidestep.crowd.events.approaching:lateral",
-    "overtaking": "sidestep.crowd.events.approaching:overtaking",
-    "crossing": "sidestep.crowd.events.crossing:crossing",
-    "gesturing": "sidestep.crowd.events.right_of_way:gesturing",
-    "joining": "sidestep.crowd.events.standing:joining",
-    "leaving": "sidestep.crowd.events.standing:leaving",
-    "following": "sidestep.crowd.events.company:following",
-    "leading": "sidestep.crowd.events.company:leading",
-    "accompanying": "sidestep.crowd.events.company:accompanying",
-    "crowding": "sidestep.crowd.events.company:crowding",
-    "yielding": "sidestep.crowd.events.right_of_way:yielding",
-    "claiming": "sidestep.crowd.events.right_of_way:claiming",
-    "exiting": "sidestep.crowd.events.right_of_way:exiting",
-    "entering": "sidestep.crowd.events.right_of_way:entering",
-    "enacting": "sidestep.crowd.events.enacting:enacting",
+    "obstructing": "sidestep.simulation.crowd.events.standing:obstructing",
+    "conversing": "sidestep.simulation.crowd.events.standing:conversing",
+    "queuing": "sidestep.simulation.crowd.events.standing:queuing",
+    "frontal": "sidestep.simulation.crowd.events.approaching:frontal",
+    "lateral": "sidestep.simulation.crowd.events.approaching:lateral",
+    "overtaking": "sidestep.simulation.crowd.events.approaching:overtaking",
+    "crossing": "sidestep.simulation.crowd.events.crossing:crossing",
+    "gesturing": "sidestep.simulation.crowd.events.right_of_way:gesturing",
+    "joining": "sidestep.simulation.crowd.events.standing:joining",
+    "leaving": "sidestep.simulation.crowd.events.standing:leaving",
+    "following": "sidestep.simulation.crowd.events.company:following",
+    "leading": "sidestep.simulation.crowd.events.company:leading",
+    "accompanying": "sidestep.simulation.crowd.events.company:accompanying",
+    "crowding": "sidestep.simulation.crowd.events.company:crowding",
+    "yielding": "sidestep.simulation.crowd.events.right_of_way:yielding",
+    "claiming": "sidestep.simulation.crowd.events.right_of_way:claiming",
+    "exiting": "sidestep.simulation.crowd.events.right_of_way:exiting",
+    "entering": "sidestep.simulation.crowd.events.right_of_way:entering",
+    "enacting": "sidestep.simulation.crowd.events.enacting:enacting",
 }
-"""Kind of an event → what writes its script: (event, setting, generator) → ``sidestep.crowd.events.Script``."""
+"""Kind of an event → what writes its script: (event, setting, generator) → ``sidestep.simulation.crowd.events.Script``."""
 
 CROWD_MODELS: dict[str, str] = {
     "orca": "sidestep.kernels.orca:orca_world",
@@ -160,12 +160,12 @@ PREDICTOR_NEEDS = frozenset({"map", "ego", "body", "head"})
 """What a predictor may name in ``needs``."""
 
 ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "bicycle.yaml"}
-"""A file name is a file of ``sidestep/traffic/specs``; ``sidestep.traffic.load_vehicle`` loads every kind."""
+"""A file name is a file of ``sidestep/traffic/specs``; ``sidestep.simulation.traffic.load_vehicle`` loads every kind."""
 
 DRIVERS: dict[str, str] = {
-    "parked": "sidestep.traffic.drivers:Parked",
-    "follow_path": "sidestep.traffic.drivers:FollowPath",
-    "lane": "sidestep.traffic.lane_traffic:LaneDriver",
+    "parked": "sidestep.simulation.traffic.drivers:Parked",
+    "follow_path": "sidestep.simulation.traffic.drivers:FollowPath",
+    "lane": "sidestep.simulation.traffic.lane_traffic:LaneDriver",
 }
 
 LOOKS: dict[str, str] = {

@@ -62,14 +62,14 @@ def scene_name(text: str) -> None:
 
 def robot(path: Path) -> None:
     """A robot's own file or URDF."""
-    from sidestep.robots import load_robot
+    from sidestep.simulation.robots import load_robot
 
     load_robot(str(path))
 
 
 def mesh(path: Path) -> None:
     """A mesh of a URDF file."""
-    from sidestep.robots.urdf import read_vertices
+    from sidestep.simulation.robots.urdf import read_vertices
 
     read_vertices(path)
 

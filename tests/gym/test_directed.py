@@ -13,7 +13,7 @@ from sidestep.policies.trivial import Stop
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.suites.files import load_suite
-from tests.crowd.test_road_crossing import crossing_road
+from tests.simulation.crowd.test_road_crossing import crossing_road
 from tests.simulation.scenarios import make
 
 EVENT = {"kind": "frontal", "at": [0, 8]}

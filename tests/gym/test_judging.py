@@ -18,11 +18,11 @@ from sidestep.gym.vector import CrowdVectorEnv
 from sidestep.interfaces import Policy
 from sidestep.kernels import referee
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
-from sidestep.robots import native_bounds
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.simulation.recorder import Recorder
 from sidestep.simulation.referee import OUTCOME_CODES, Referee
+from sidestep.simulation.robots import native_bounds
 from sidestep.types import HolonomicVelocity, Native, Observation, Outcome, Scenario, Task, Velocity
 from sidestep.types.decide import outcome_of_event
 from sidestep.types.record import EpisodeRecord

@@ -19,7 +19,7 @@ from sidestep.gym.parallel import CrowdParallelEnv
 from sidestep.gym.vector import CrowdVectorEnv
 from sidestep.simulation.build import build_world
 from sidestep.types import Scenario
-from tests.traffic.roads import on_the_road
+from tests.simulation.traffic.roads import on_the_road
 
 TO_GOAL: dict[str, Any] = {"success": "goal", "exit": None}
 REFUSED = {

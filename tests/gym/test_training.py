@@ -23,9 +23,9 @@ from sidestep.gym.environment import CrowdEnv
 from sidestep.gym.sb3 import CrowdVecEnv
 from sidestep.gym.sb3_file import load_sb3
 from sidestep.gym.training import differences, read_notes, training_notes
-from sidestep.robots import load_robot
 from sidestep.runs.provenance import policy_version
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots import load_robot
 from sidestep.types import Scenario
 
 POINT = Scenario.parse(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sidestep.types import EpisodeRecord, Footprint, Outcome, RobotLimits
-from tests.traffic.roads import LANE_Y, on_the_road, straight_road
+from tests.simulation.traffic.roads import LANE_Y, on_the_road, straight_road
 
 from .records import make_record
 

@@ -17,7 +17,7 @@ from sidestep.records import load_record, save_record
 from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord
-from tests.crowd.events.playing import ROBOT_RADIUS, STEP, Scripted, scenario, straight
+from tests.simulation.crowd.events.playing import ROBOT_RADIUS, STEP, Scripted, scenario, straight
 
 JOINING = {"kind": "joining", "at": [6, 0], "start": [6, 4], "people": 2, "speed": 1.5}
 LEAVING = {"kind": "leaving", "at": [6, 0], "to": [6, 6], "people": 3, "speed": 1.0}

@@ -12,7 +12,7 @@ import pytest
 
 from sidestep.metrics.intersectnav_code import DRIVE, program_results
 from sidestep.types import EpisodeRecord, Event, Footprint, Outcome
-from tests.traffic.roads import on_the_road
+from tests.simulation.traffic.roads import on_the_road
 
 from .records import CIRCLE, STEP_S, Walker, line, make_record
 

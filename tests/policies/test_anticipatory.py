@@ -18,7 +18,7 @@ from sidestep.types.forecast import Ego, SampleForecast, TrackHistory
 from sidestep.types.road import Crossing, Roads
 from sidestep.types.scene import CompiledScene, Region, SceneSpec
 from tests.policies.test_driving import CAR, CROWDED, people, state
-from tests.traffic.roads import LANE_Y
+from tests.simulation.traffic.roads import LANE_Y
 
 BUMPER = 13.206
 SAMPLES = 100

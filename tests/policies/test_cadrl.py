@@ -40,8 +40,8 @@ from sidestep.policies.cadrl.network import (
     state_values,
 )
 from sidestep.policies.cadrl.policy import Cadrl, candidates
-from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots import load_robot
 from sidestep.types import HolonomicVelocity, Observation, Outcome, Pedestrians, RobotState, Task
 from tests.reference.cadrl_values import plain_values
 from tests.simulation.scenarios import make, room

@@ -10,8 +10,8 @@ import pytest
 
 from sidestep.errors import BadInput
 from sidestep.policies.depth_reactive import DepthReactive
-from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots import load_robot
 from sidestep.types import Observation, Outcome, RobotState, Task
 from tests.simulation.scenarios import make
 

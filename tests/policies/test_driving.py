@@ -13,12 +13,12 @@ from sidestep.metrics.score import score
 from sidestep.policies.driving.measurements import ACCELERATE, DECELERATE, FOLLOW, KEEP, LEFT, RIGHT, STRAIGHT
 from sidestep.policies.driving.pid import PidDriver
 from sidestep.policies.driving.route import DrivingRoute
-from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots import load_robot
 from sidestep.suites.intersection import INTERSECTION_SUITE
 from sidestep.types import Drive, EpisodeRecord, Observation, Outcome, Pedestrians, RobotState, Task
 from sidestep.types.observation import Vehicles
-from tests.traffic.roads import LANE_Y, on_the_road
+from tests.simulation.traffic.roads import LANE_Y, on_the_road
 
 CAR = load_robot("car", None, None)
 EMPTY = INTERSECTION_SUITE.with_options({"split": "all", "people": "none"}).scenarios()

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.policies.driving.human import DRAWN, HumanDriver
-from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots import load_robot
 from sidestep.suites.street import STREET_SUITE
 from sidestep.types import Drive, EpisodeRecord, Observation, Pedestrians, RobotState, Task
 

@@ -12,11 +12,11 @@ from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.policies.sampling.goal_field import make_goal_field
 from sidestep.policies.sampling.planner import Checkpoints, PlannerSettings, SamplingPlanner
-from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, geodesic_distance
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots import load_robot
 from sidestep.types import Outcome, Scenario, Task
 
 WALLED = ["blind_corner", "corridor", "hallway_crossing", "intersection_4way", "narrow_doorway", "room"]

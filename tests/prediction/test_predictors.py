@@ -20,9 +20,9 @@ from sidestep.policies.mpc.policy import Mpc
 from sidestep.policies.sidewalk.follow_lane import Expert
 from sidestep.prediction import check_predictor
 from sidestep.prediction.constant_velocity import ConstantVelocity
-from sidestep.robots.library import load_robot
 from sidestep.runs.provenance import setting_files
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots.library import load_robot
 from sidestep.types import Observation, Outcome, Pedestrians, RobotState, Scenario, Task
 from sidestep.types.forecast import Ego, MixtureForecast, SampleForecast, TrackHistory
 from tests.policies.sidewalk.test_lane import PEOPLE, drive

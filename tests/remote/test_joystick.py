@@ -19,11 +19,11 @@ from sidestep.errors import BadInput
 from sidestep.records import load_record
 from sidestep.remote.joystick import JoystickHost, JoystickSockets
 from sidestep.remote.joystick_state import NEVER_S, Frame, traversible
-from sidestep.robots import load_robot
 from sidestep.runs.episode import why_not_built
 from sidestep.runs.verify import verify_run
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
+from sidestep.simulation.robots import load_robot
 from sidestep.types import Task
 from tests.remote import joystick_client
 from tests.remote.joystick_client import JoystickClient, one_position, ten_positions, velocity

@@ -11,9 +11,9 @@ import pytest
 from sidestep.remote import client
 from sidestep.remote.client import command_message, observation_of, task_of
 from sidestep.remote.messages import observation_message, read_command, task_message
-from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
+from sidestep.simulation.robots import load_robot
 from sidestep.types import (
     Drive,
     HolonomicVelocity,

@@ -17,7 +17,7 @@ from sidestep.render.scene import build_scene, ground_height
 from sidestep.render.scene.solids import FLUSH, HEAD_ROOM, SCAN_HEIGHT
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask
-from sidestep.sensors import Lidar
+from sidestep.simulation.sensors import Lidar
 from sidestep.types.scene import OPEN, SOLID, CompiledScene, SceneSpec
 from sidestep.types.sensors import LidarSettings
 

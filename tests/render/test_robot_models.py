@@ -9,7 +9,7 @@ from sidestep.render.mesh import Semantic
 from sidestep.render.robots import robot_figure
 from sidestep.render.robots.legged import LEG_SCALE
 from sidestep.render.vehicles import KINDS, PAINTS, vehicle_figure
-from sidestep.robots import load_robot, robot_names
+from sidestep.simulation.robots import load_robot, robot_names
 from sidestep.types.robot import RobotSpec
 from tests.render.skinning import skin, slip
 

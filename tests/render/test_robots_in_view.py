@@ -11,8 +11,8 @@ from sidestep.render.record_view import BACK_M, NEAREST_M, OFF_WALL_M, ChaseCame
 from sidestep.render.robots import robot_figure
 from sidestep.render.world_view import ROBOT_IDS, OtherRobotTracker
 from sidestep.report.cameras import other_robots
-from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots import load_robot
 from sidestep.types import Observation, Task, Velocity
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scene import Region, SceneSpec

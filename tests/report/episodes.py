@@ -8,8 +8,8 @@ from sidestep.policies.mpc.policy import Mpc
 from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord, Observation
-from tests.crowd.events.playing import play
 from tests.report.conftest import box
+from tests.simulation.crowd.events.playing import play
 
 STREET = {
     "name": "street",

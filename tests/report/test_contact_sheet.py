@@ -12,7 +12,7 @@ from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
 from sidestep.render.people.skeleton import GESTURES
 from sidestep.render.world_view import ROBOT_IDS
-from sidestep.robots import robot_names
+from sidestep.simulation.robots import robot_names
 from tools import contact_sheet
 from tools.contact_sheet import Still, load_sheet
 

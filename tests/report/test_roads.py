@@ -17,7 +17,7 @@ from sidestep.types.record import Event
 from sidestep.types.road import Lane, Marking, Roads
 from sidestep.types.scene import Region, SceneSpec
 from tests.report.conftest import Builder, street
-from tests.traffic.roads import straight_road
+from tests.simulation.traffic.roads import straight_road
 
 NO_WALLS = np.zeros((0, 4))
 

@@ -78,7 +78,7 @@ def test_the_version_of_a_bundled_policy_follows_all_code_that_makes_its_behavio
     for part in (
         "kernels/world.py",
         "simulation/loop.py",
-        "crowd/events/script.py",
+        "simulation/crowd/events/script.py",
         "_util/exact.py",
         "types/outcome.py",
     ):

@@ -21,7 +21,7 @@ from sidestep.scenes.intersections import (
 )
 from sidestep.scenes.intersections.intersection import offset
 from sidestep.scenes.load import resolve_scene
-from sidestep.traffic.lanes import LaneGraph
+from sidestep.simulation.traffic.lanes import LaneGraph
 from tests.ulp import perturbed
 
 NAMES = tuple(f"intersectnav_{k}" for k in range(6))

@@ -14,7 +14,7 @@ from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.intersections.opendrive import read_opendrive
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation import run_episode
-from sidestep.traffic.lanes import LaneGraph
+from sidestep.simulation.traffic.lanes import LaneGraph
 from sidestep.types.scenario import LaneTraffic, RobotPlacement, Rules, Scenario
 from tests.fuzz.damage import damage
 from tests.fuzz.guard import within

@@ -10,8 +10,8 @@ import pytest
 
 from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots import load_robot
 from sidestep.types import Observation, Scenario, Task, Velocity
 from sidestep.types.sensors import CameraSettings, LidarSettings, Sensors, merge_camera_settings
 from tests.simulation.scenarios import make

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
-from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
 from sidestep.simulation.road_judge import (
     KINDS,
@@ -23,9 +22,10 @@ from sidestep.simulation.road_judge import (
     side_left,
     wheels_of,
 )
+from sidestep.simulation.robots import load_robot
 from sidestep.types import Drive, EpisodeRecord, Event, Observation, Outcome, Scenario, Task
 from sidestep.types.outcome import ExitRule, Rules
-from tests.traffic.roads import LANE_Y, on_the_road, poses, straight_road
+from tests.simulation.traffic.roads import LANE_Y, on_the_road, poses, straight_road
 
 CAR = load_robot("car", None, None)
 WHEEL_Y = 0.8365 - 0.15

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from sidestep.crowd.synthetic import CrowdStatistics, load_statistics, statistics_names
-from sidestep.crowd.synthetic.people import _half_angle, _normal_quantile
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask
 from sidestep.scenes.plans import load_plan
 from sidestep.simulation.build import build_world
+from sidestep.simulation.crowd.synthetic import CrowdStatistics, load_statistics, statistics_names
+from sidestep.simulation.crowd.synthetic.people import _half_angle, _normal_quantile
 from sidestep.simulation.observe import future_of
 from sidestep.simulation.synthetic import _generate, generate_crowd
 from sidestep.simulation.worlds import Worlds

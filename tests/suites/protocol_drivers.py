@@ -7,7 +7,7 @@ from collections.abc import Callable
 from math import hypot, inf
 from typing import ClassVar
 
-from sidestep.crowd.events.enacting import PathProgress
+from sidestep.simulation.crowd.events.enacting import PathProgress
 from sidestep.types import HolonomicVelocity, Observation, Scenario, Task
 from sidestep.types.events import GESTURES, Enacting
 

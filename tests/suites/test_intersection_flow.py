@@ -14,8 +14,8 @@ from sidestep.metrics.score import score
 from sidestep.scenes.intersections import load_intersection
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
+from sidestep.simulation.traffic import load_vehicle
 from sidestep.suites.intersection import INTERSECTION_SUITE, TEST_SCENES, boxes_around
-from sidestep.traffic import load_vehicle
 from sidestep.types import EpisodeRecord, Outcome, Scenario, SceneSpec
 from sidestep.types.base import FloatArray
 

@@ -10,14 +10,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sidestep.crowd.events import Actor, EventScene, write_script
-from sidestep.crowd.events.script import Setting
 from sidestep.kernels import layout
 from sidestep.kernels.layout import GROUP_GAP_M
 from sidestep.metrics.interactions import event_state
 from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import World, build_world
+from sidestep.simulation.crowd.events import Actor, EventScene, write_script
+from sidestep.simulation.crowd.events.script import Setting
 from sidestep.simulation.directors import write_scripts
 from sidestep.suites.files import choose_options
 from sidestep.suites.sidewalk.routes import TownRoutes, town_routes

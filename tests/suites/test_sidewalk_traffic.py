@@ -10,12 +10,12 @@ from sidestep.policies.sidewalk.follow_lane import FollowLane
 from sidestep.policies.trivial import Stop
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
+from sidestep.simulation.traffic import LaneGraph
 from sidestep.suites.files import choose_options, load_suite
 from sidestep.suites.sidewalk.scenarios import SIDEWALK_LONG, SIDEWALK_REACTIVE, SIDEWALK_UNIT, TRAFFIC
-from sidestep.traffic import LaneGraph
 from sidestep.types import Outcome, Scenario
 from sidestep.types.base import FloatArray
-from tests.traffic.roads import traffic_contacts
+from tests.simulation.traffic.roads import traffic_contacts
 
 SUITES = (SIDEWALK_UNIT, SIDEWALK_REACTIVE, SIDEWALK_LONG)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.crowd.synthetic import load_statistics, statistics_names
 from sidestep.errors import BadInput
+from sidestep.simulation.crowd.synthetic import load_statistics, statistics_names
 from tests.needs import skip_without_recording
 from tools.compare_synthetic import compare, look_at, window_closeness
 from tools.fit_synthetic import find_parties, fit_window

@@ -107,8 +107,8 @@ def _build_options(
     max_gap: float | None, goal: str | None, goal_radius: float, scene: str | None, scale: float,
 ) -> BuildOptions:  # fmt: skip
     from sidestep.logs.record import BuildOptions
-    from sidestep.robots import load_robot
     from sidestep.scenes.load import resolve_scene
+    from sidestep.simulation.robots import load_robot
     from sidestep.types.scene import SceneSpec
 
     positive = {"--radius": radius, "--person-radius": person_radius, "--goal-radius": goal_radius, "--step": step}

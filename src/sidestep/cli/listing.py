@@ -140,7 +140,7 @@ def _first_line(thing: Any) -> str:
 
 def list_robots() -> list[dict[str, Any]]:
     """The bundled robots."""
-    from sidestep.robots import load_robot, robot_names
+    from sidestep.simulation.robots import load_robot, robot_names
 
     return [
         {

@@ -14,8 +14,8 @@ from sidestep.drawing import TopView
 from sidestep.drawing.canvas import bounds_around
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
-from sidestep.sensors.camera import with_camera
 from sidestep.simulation.observe import Observer
+from sidestep.simulation.sensors.camera import with_camera
 from sidestep.simulation.session import Session
 from sidestep.types.base import FloatArray
 

@@ -20,8 +20,10 @@ from sidestep.errors import BadInput
 from sidestep.kernels import environment
 from sidestep.kernels.jit import compile_for
 from sidestep.kernels.referee import RUNNING, TIMEOUT_NEWS
-from sidestep.robots import action_scale
-from sidestep.sensors.learning import (
+from sidestep.simulation.build import World
+from sidestep.simulation.prepare import prepare_parts
+from sidestep.simulation.robots import action_scale
+from sidestep.simulation.sensors.learning import (
     GridSettings,
     LearningView,
     entries,
@@ -30,8 +32,6 @@ from sidestep.sensors.learning import (
     make_views,
     pack_sight,
 )
-from sidestep.simulation.build import World
-from sidestep.simulation.prepare import prepare_parts
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Outcome, Scenario
 from sidestep.types.base import BoolArray, FloatArray, IntArray

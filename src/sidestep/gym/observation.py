@@ -18,11 +18,11 @@ from sidestep.interfaces import SensorContext, SensorView
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.observation import AGENT_FEATURES, GRID_LAYERS, ROBOT_FEATURES
 from sidestep.render.target import WorkerThreads
-from sidestep.sensors import PedestrianDetector
-from sidestep.sensors.camera import CameraSensor
-from sidestep.sensors.learning import GridSettings, learning_grid, learning_lidar
 from sidestep.simulation.build import World, WorldBuilder
 from sidestep.simulation.observe import robot_state
+from sidestep.simulation.sensors import PedestrianDetector
+from sidestep.simulation.sensors.camera import CameraSensor
+from sidestep.simulation.sensors.learning import GridSettings, learning_grid, learning_lidar
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Scenario
 from sidestep.types.base import IntArray

@@ -15,9 +15,9 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.training import Normalize, Training, differences
 from sidestep.interfaces import Policy
 from sidestep.kernels.observation import AGENT_FEATURES, GRID_LAYERS, ROBOT_FEATURES
-from sidestep.robots import action_scale
-from sidestep.sensors.camera import PICTURES
-from sidestep.sensors.learning import learning_grid
+from sidestep.simulation.robots import action_scale
+from sidestep.simulation.sensors.camera import PICTURES
+from sidestep.simulation.sensors.learning import learning_grid
 from sidestep.types import Command, HolonomicVelocity, Native, Observation, Task, Velocity
 from sidestep.types.base import FloatArray
 from sidestep.types.sensors import LidarSettings

@@ -12,9 +12,9 @@ import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import refuse_road_rules
-from sidestep.robots import load_robot, native_bounds
-from sidestep.sensors.camera import PICTURES, with_camera
 from sidestep.simulation.build import World, WorldBuilder
+from sidestep.simulation.robots import load_robot, native_bounds
+from sidestep.simulation.sensors.camera import PICTURES, with_camera
 from sidestep.suites.files import FileSuite, choose_options, load_suite, option_names
 from sidestep.types import Scenario
 

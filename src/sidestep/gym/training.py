@@ -17,7 +17,7 @@ import numpy as np
 from sidestep._util.reading import is_file, read_json
 from sidestep._util.writing import write_whole
 from sidestep.errors import BadInput
-from sidestep.robots import load_robot
+from sidestep.simulation.robots import load_robot
 from sidestep.types.base import FloatArray, Model, NonNegative, Positive
 from sidestep.types.robot import DynamicsName, RobotSpec
 from sidestep.types.scenario import RobotPlacement, Scenario

@@ -21,7 +21,7 @@ from sidestep.render.renderer import Images
 from sidestep.report.episode_log import step_at
 from sidestep.report.film import check_film, film_steps, read_about, write_film
 from sidestep.report.topview import EpisodeView
-from sidestep.robots import load_robot
+from sidestep.simulation.robots import load_robot
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.robot import RobotSpec

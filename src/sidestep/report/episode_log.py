@@ -13,7 +13,7 @@ import numpy as np
 
 from sidestep.kernels import layout
 from sidestep.metrics.series import goal_distance, pedestrian_distance, present, speed
-from sidestep.sensors import Lidar, outline_edges
+from sidestep.simulation.sensors import Lidar, outline_edges
 from sidestep.types import LidarScan
 from sidestep.types.base import IntArray
 from sidestep.types.record import EpisodeRecord, Event, others

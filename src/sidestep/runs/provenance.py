@@ -24,15 +24,14 @@ from typing import Any
 
 from sidestep import registry
 from sidestep.errors import SidestepError
-from sidestep.traffic import load_vehicle
+from sidestep.simulation.traffic import load_vehicle
 from sidestep.types.events import PluginEvent
 from sidestep.types.scenario import ReplayPlacement, Scenario
 from sidestep.version import __version__
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SIMULATOR = (
-    "crowd", "datasets", "_util/exact.py", "kernels", "prediction", "remote", "render", "robots", "scenes", "sensors",
-    "simulation", "traffic", "types",
+    "_util/exact.py", "datasets", "kernels", "prediction", "remote", "render", "scenes", "simulation", "types",
 )  # fmt: skip
 """Parts of the package that make what happens in an episode, whoever drives: people, robots, what sensors and cameras
 see, how recordings are read, what a guest is told and how it answers."""

@@ -11,14 +11,6 @@ import numpy as np
 
 from sidestep import registry
 from sidestep._util import exact
-from sidestep.crowd.behaviour.background import Background
-from sidestep.crowd.behaviour.journeys import FirstPaths, place_background
-from sidestep.crowd.models import model_code, pack_parameters, plug_in_model
-from sidestep.crowd.people import People, join_people, make_people
-from sidestep.crowd.road_crossing import MOST_ACCELERATION, CrossingPlans, CrossingWalkers, place_crossing_people
-from sidestep.crowd.spawn import Spawner
-from sidestep.crowd.street_people import StreetPlans, place_street_people
-from sidestep.crowd.street_walking import StreetWalkers
 from sidestep.errors import BadInput, UnknownName, plug_in_errors
 from sidestep.interfaces import CrowdModel
 from sidestep.kernels import layout
@@ -27,7 +19,19 @@ from sidestep.kernels.reactive_replay import REROUTE_HORIZON
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
-from sidestep.sensors.camera import with_robot_camera
+from sidestep.simulation.crowd.behaviour.background import Background
+from sidestep.simulation.crowd.behaviour.journeys import FirstPaths, place_background
+from sidestep.simulation.crowd.models import model_code, pack_parameters, plug_in_model
+from sidestep.simulation.crowd.people import People, join_people, make_people
+from sidestep.simulation.crowd.road_crossing import (
+    MOST_ACCELERATION,
+    CrossingPlans,
+    CrossingWalkers,
+    place_crossing_people,
+)
+from sidestep.simulation.crowd.spawn import Spawner
+from sidestep.simulation.crowd.street_people import StreetPlans, place_street_people
+from sidestep.simulation.crowd.street_walking import StreetWalkers
 from sidestep.simulation.directors import (
     BackgroundDirector,
     CrossingDirector,
@@ -44,6 +48,7 @@ from sidestep.simulation.referee import CompiledRules, compile_rules
 from sidestep.simulation.replay import Replay, load_replay
 from sidestep.simulation.road_users import RoadUsers, TrafficDirector, load_specs, make_road_users, with_lane_traffic
 from sidestep.simulation.seeds import generator_for
+from sidestep.simulation.sensors.camera import with_robot_camera
 from sidestep.simulation.synthetic import generate_crowd
 from sidestep.types import CompiledScene, RobotSpec, Scenario, SceneSpec
 from sidestep.types.base import FloatArray, IntArray

@@ -16,8 +16,8 @@ import numpy as np
 from sidestep.errors import BadInput, SidestepError, describe_error, place_of
 from sidestep.interfaces import Policy
 from sidestep.registry import AdaptedPolicy, as_policy
-from sidestep.robots import DYNAMICS_CODES
 from sidestep.simulation.loop import for_policy
+from sidestep.simulation.robots import DYNAMICS_CODES
 from sidestep.simulation.session import Session
 from sidestep.types import Command, Scenario
 from sidestep.types.command import Waypoints, checked_command

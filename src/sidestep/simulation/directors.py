@@ -17,13 +17,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from sidestep._util import exact
-from sidestep.crowd.behaviour.background import Background
-from sidestep.crowd.behaviour.network import Ground, Network, make_network
-from sidestep.crowd.behaviour.stops import PeopleView
-from sidestep.crowd.events import Actor, EventScene, FreeActor, Script, Setting, write_script
-from sidestep.crowd.people import People, join_people, make_people
-from sidestep.crowd.road_crossing import CrossingWalkers
-from sidestep.crowd.street_walking import StreetWalkers
 from sidestep.errors import BadInput, plug_in_errors
 from sidestep.interfaces import CrowdModel, CrowdView
 from sidestep.kernels import layout
@@ -31,6 +24,13 @@ from sidestep.kernels.dynamics import ROBOT_OMEGA
 from sidestep.kernels.layout import RULE_DT
 from sidestep.kernels.referee import DISOBEYED, HAPPENED
 from sidestep.scenes.free_space import free_mask
+from sidestep.simulation.crowd.behaviour.background import Background
+from sidestep.simulation.crowd.behaviour.network import Ground, Network, make_network
+from sidestep.simulation.crowd.behaviour.stops import PeopleView
+from sidestep.simulation.crowd.events import Actor, EventScene, FreeActor, Script, Setting, write_script
+from sidestep.simulation.crowd.people import People, join_people, make_people
+from sidestep.simulation.crowd.road_crossing import CrossingWalkers
+from sidestep.simulation.crowd.street_walking import StreetWalkers
 from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, Event, Scenario
 from sidestep.types.base import FloatArray, IntArray

@@ -17,9 +17,9 @@ from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.scenes.free_space import path_length, shortest_path
-from sidestep.sensors import PedestrianDetector
 from sidestep.simulation.build import World
 from sidestep.simulation.seeds import sequence_for
+from sidestep.simulation.sensors import PedestrianDetector
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Observation, RobotState, Task
 from sidestep.types.base import FloatArray

@@ -8,10 +8,10 @@ import numpy as np
 
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
-from sidestep.robots import encode_command
 from sidestep.simulation.build import World
 from sidestep.simulation.intent import Intent, IntentLog
 from sidestep.simulation.observe import shortest_path_length
+from sidestep.simulation.robots import encode_command
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Command, EpisodeRecord, Event, Outcome, PolicyInfo
 from sidestep.version import __version__

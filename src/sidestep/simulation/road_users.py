@@ -24,10 +24,10 @@ from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_V, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.layout import BODY_ROWS, COVER, COVER_X, RULE_DT
 from sidestep.kernels.world import mirror_cover
-from sidestep.robots import DYNAMICS_CODES, CommandConverter, load_robot, pack_limits
 from sidestep.scenes.free_space import free_mask
+from sidestep.simulation.robots import DYNAMICS_CODES, CommandConverter, load_robot, pack_limits
 from sidestep.simulation.seeds import generator_for
-from sidestep.traffic import (
+from sidestep.simulation.traffic import (
     LANE_DRIVER,
     DrivingTask,
     LaneVehicles,

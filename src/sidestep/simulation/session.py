@@ -15,11 +15,11 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.registry import check_needs
-from sidestep.robots import CommandConverter
 from sidestep.simulation.build import World, WorldBuilder
 from sidestep.simulation.observe import Observer, robot_state
 from sidestep.simulation.recorder import Recorder
 from sidestep.simulation.referee import Referee
+from sidestep.simulation.robots import CommandConverter
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Command, EpisodeRecord, Observation, Outcome, PolicyInfo, Scenario, Task
 from sidestep.types.command import checked_command

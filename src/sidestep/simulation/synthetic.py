@@ -11,12 +11,12 @@ from functools import lru_cache, partial
 import numpy as np
 
 from sidestep._util import exact
-from sidestep.crowd.synthetic import CrowdStatistics, load_statistics
-from sidestep.crowd.synthetic.people import BODY_M, CrowdSampler, SyntheticPerson
 from sidestep.kernels import layout
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.plans import load_plan
+from sidestep.simulation.crowd.synthetic import CrowdStatistics, load_statistics
+from sidestep.simulation.crowd.synthetic.people import BODY_M, CrowdSampler, SyntheticPerson
 from sidestep.simulation.replay import Replay
 from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, RobotPlacement, Scenario

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from sidestep.crowd.events.enacting import NOTICE_M, STANDING_MPS
+from sidestep.simulation.crowd.events.enacting import NOTICE_M, STANDING_MPS
 from sidestep.simulation.live import MODEL_NAME, WAVE
 from sidestep.types import EpisodeRecord
 from sidestep.types.base import BoolArray, FloatArray

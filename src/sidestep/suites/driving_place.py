@@ -21,8 +21,8 @@ from sidestep._util.reading import is_file, read_mapping
 from sidestep.errors import BadInput
 from sidestep.scenes.intersections import IntersectionRoute, intersection_scene, load_intersection, parse_intersection
 from sidestep.scenes.load import INTERSECTION, OPENDRIVE_SUFFIX, YAML_SUFFIXES, resolve_scene
-from sidestep.traffic import LaneGraph
-from sidestep.traffic.lanes import stations
+from sidestep.simulation.traffic import LaneGraph
+from sidestep.simulation.traffic.lanes import stations
 from sidestep.types.base import FloatArray
 from sidestep.types.outcome import Side
 from sidestep.types.road import Crossing, Roads

@@ -17,9 +17,9 @@ from pydantic import model_validator
 
 from sidestep.errors import did_you_mean
 from sidestep.scenes.streets import PLACES, STREET, named_street, street_scene
+from sidestep.simulation.traffic import LaneGraph
 from sidestep.suites.files import OptionSuite
 from sidestep.suites.intersection import CAMERA_MOUNT, ENDS, LIDAR, MIDDLE_M, WEATHERS
-from sidestep.traffic import LaneGraph
 from sidestep.types.base import Model, Positive, PositiveSpeed
 from sidestep.types.outcome import ExitRule, LaneRule, Rules, Side
 from sidestep.types.road import Roads

@@ -20,15 +20,15 @@ from pydantic import ValidationError
 
 from sidestep._util import exact
 from sidestep._util.reading import is_file, is_folder
-from sidestep.crowd.models import model_code
 from sidestep.errors import BadInput, SidestepError
 from sidestep.registry import table
-from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation.build import WorldBuilder
+from sidestep.simulation.crowd.models import model_code
 from sidestep.simulation.replay import load_replay
+from sidestep.simulation.robots import load_robot
 from sidestep.suites.files import base_of, load_suite, scenario_documents
 from sidestep.types.explain import Mistake, explain_error
 from sidestep.types.robot import RobotSpec

@@ -24,8 +24,8 @@ from sidestep.policies.sidewalk.follow_lane import (
     resample,
 )
 from sidestep.policies.sidewalk.lane_kernels import fill_polygon
-from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots import load_robot
 from sidestep.types import EpisodeRecord, Outcome, Pedestrians, RobotState, Scenario, SceneSpec
 from sidestep.types.events import GESTURES
 

@@ -16,7 +16,7 @@ from sidestep.policies.sidewalk.follow_lane import (
     transition,
 )
 from sidestep.policies.sidewalk.lane_kernels import STEP_S, STEPS, Candidates, Lane, Tile, plan_lane
-from sidestep.robots import load_robot
+from sidestep.simulation.robots import load_robot
 from tests.policies.sidewalk.test_lane import drive
 
 

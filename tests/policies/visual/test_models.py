@@ -16,7 +16,7 @@ pytest.importorskip("onnx", reason=reason_missing("onnx"))
 from sidestep.interfaces import Policy
 from sidestep.policies.visual import VisualPolicy
 from sidestep.policies.visual.model_files import load_spec, model_names, model_rows
-from sidestep.robots import load_robot
+from sidestep.simulation.robots import load_robot
 from sidestep.types import Observation, RobotState, Task, Velocity, Waypoints
 from tests.policies.visual.nets import net_for
 

@@ -18,8 +18,8 @@ from sidestep import registry
 from sidestep.cli.run import parse_settings
 from sidestep.errors import BadInput
 from sidestep.policies.visual import VisualPolicy
-from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
+from sidestep.simulation.robots import load_robot
 from sidestep.suites.files import load_suite
 from sidestep.types import Observation, Outcome, RobotState, Scenario, Task, Velocity, Waypoints
 from tests.policies.visual.nets import straight_ahead, write_net

@@ -15,7 +15,7 @@ from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.towns import make_town
 from sidestep.scenes.towns.roads import BAY, PARKED_FROM, SHORTEST_ENTRY_M, lane_offset
 from sidestep.scenes.walkways import turn_between, unit
-from sidestep.traffic import LaneGraph, draw_vehicles
+from sidestep.simulation.traffic import LaneGraph, draw_vehicles
 from sidestep.types.road import Roads
 from sidestep.types.scenario import LaneTraffic
 

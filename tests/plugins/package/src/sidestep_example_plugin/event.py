@@ -1,6 +1,6 @@
 """An event: somebody stands beside the way and waves when the robot is near."""
 
-from sidestep.crowd.events import Act, Performer, Script
+from sidestep.simulation.crowd.events import Act, Performer, Script
 from sidestep.types.base import Model, Point, Positive
 
 

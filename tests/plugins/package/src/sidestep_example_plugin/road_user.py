@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sidestep.render.figure import Figure
 from sidestep.render.vehicles import bicycle_look
-from sidestep.traffic import DrivingTask, RoadView, VehicleDriver
+from sidestep.simulation.traffic import DrivingTask, RoadView, VehicleDriver
 from sidestep.types import Footprint, RobotLimits, RobotSpec, Velocity
 
 CARGO_BIKE = RobotSpec(

@@ -1,7 +1,0 @@
-"""What a robot can perceive: detectors of people and vehicles, a planar lidar, and a camera's clock and settings. The
-3D lidar and the cameras that draw live in ``render``; the registry (``sensors``, ``cameras``) finds them by name."""
-
-from sidestep.sensors.planar import Lidar, PedestrianDetector
-from sidestep.sensors.vehicles import VehicleDetector, outline_edges
-
-__all__ = ["Lidar", "PedestrianDetector", "VehicleDetector", "outline_edges"]
