@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.ground import crop_ground, draw_ground
+from sidestep.prediction.ground import crop_ground, draw_ground
 from sidestep.types.interactions import GROUND, GroundMap
 from sidestep.types.scene import Region, SceneSpec
 

@@ -151,10 +151,10 @@ CROWD_MODELS: dict[str, str] = {
 """Models of a crowd part. These are inside the compiled step; plug-ins are ``sidestep.interfaces.CrowdModel``."""
 
 PREDICTORS: dict[str, str] = {
-    "constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity",
-    "kalman": "sidestep.prediction.kalman:Kalman",
-    "social_force": "sidestep.prediction.social_force:SocialForce",
-    "cvae": "sidestep.prediction.cvae:Cvae",
+    "constant_velocity": "sidestep.prediction.predictors.constant_velocity:ConstantVelocity",
+    "kalman": "sidestep.prediction.predictors.kalman:Kalman",
+    "social_force": "sidestep.prediction.predictors.social_force:SocialForce",
+    "cvae": "sidestep.prediction.predictors.cvae:Cvae",
 }
 PREDICTOR_NEEDS = frozenset({"map", "ego", "body", "head"})
 """What a predictor may name in ``needs``."""

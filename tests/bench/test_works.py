@@ -163,8 +163,8 @@ def test_memory_grows_with_the_number_of_people() -> None:
 
 def test_prediction_metrics_have_something_to_score() -> None:
     from sidestep.bench import prediction
-    from sidestep.interactions.roc import in_roi_sensitivity
-    from sidestep.interactions.scores import score_forecast
+    from sidestep.prediction.roc import in_roi_sensitivity
+    from sidestep.prediction.scores import score_forecast
 
     samples = prediction._example_samples()
     scores = score_forecast(samples, prediction._example_forecast(samples, False))

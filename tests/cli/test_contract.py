@@ -16,12 +16,12 @@ from sidestep import registry
 from sidestep.bench.figures import choose_cases
 from sidestep.cli.run import parse_settings
 from sidestep.errors import BadInput
-from sidestep.interactions.store import write_interactions
+from sidestep.prediction.data.store import write_interactions
 from sidestep.runs.plan import make_plan, split_label
 from sidestep.suites.files import load_suite
 from tests.cli.conftest import document
-from tests.interactions.test_gaps import crossing
 from tests.needs import reason_missing
+from tests.prediction.data.test_gaps import crossing
 
 Call = Callable[..., Result]
 

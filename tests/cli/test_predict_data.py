@@ -11,13 +11,13 @@ import pytest
 from PIL import Image
 from typer.testing import Result
 
-from sidestep.interactions.store import read_interactions, write_interactions
+from sidestep.prediction.data.store import read_interactions, write_interactions
 from sidestep.records import save_record
 from tests.cli.conftest import document
-from tests.interactions.made import one_track
-from tests.interactions.test_from_records import street_record
-from tests.interactions.test_gaps import crossing
-from tests.interactions.test_recorded import annotate, write_golf_cart, write_ind, write_vci_dut
+from tests.prediction.data.made import one_track
+from tests.prediction.data.test_from_records import street_record
+from tests.prediction.data.test_gaps import crossing
+from tests.prediction.data.test_recorded import annotate, write_golf_cart, write_ind, write_vci_dut
 
 Call = Callable[..., Result]
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from sidestep.interactions.forecasts import write_forecast
-from sidestep.interactions.samples import make_samples
-from sidestep.interactions.store import write_interactions
-from sidestep.interactions.toy import MODELS, ONE_MODE, TRUTH
+from sidestep.prediction.data.samples import make_samples
+from sidestep.prediction.data.store import write_interactions
+from sidestep.prediction.forecasts import write_forecast
+from sidestep.prediction.toy import MODELS, ONE_MODE, TRUTH
 from sidestep.types.forecast import MixtureForecast, SampleForecast
 from sidestep.types.interactions import Interactions
 from tests.cli.conftest import document
-from tests.interactions.scenes import straight_road
+from tests.prediction.data.scenes import straight_road
 
 Call = Callable[..., Result]
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from sidestep.interactions.store import write_interactions
+from sidestep.prediction.data.store import write_interactions
 from tests.cli.conftest import document
 from tests.cli.test_predict_evaluate import walkers
 
 Call = Callable[..., Result]
 
 OWN = """
-from sidestep.prediction.constant_velocity import ConstantVelocity
+from sidestep.prediction.predictors.constant_velocity import ConstantVelocity
 
 
 class Mine(ConstantVelocity):

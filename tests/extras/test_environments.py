@@ -16,7 +16,7 @@ import pytest
 
 from sidestep import registry
 from sidestep._util.extras import extras, missing_packages
-from sidestep.interactions.store import write_interactions
+from sidestep.prediction.data.store import write_interactions
 from sidestep.registry import extras_of
 from tests.cli.conftest import SUITE
 from tests.cli.test_predict_evaluate import walkers

@@ -114,7 +114,7 @@ def hdf5_damage(*, sealed: bool) -> Damage:
     """A field of an HDF5 file with other values, another type, shape or none; ``sealed``: with the right checksum."""
     import h5py
 
-    from sidestep.interactions.store import seal
+    from sidestep.prediction.data.store import seal
 
     @lru_cache(maxsize=4)
     def names_of(content: bytes) -> list[str]:

@@ -141,7 +141,7 @@ def run(path: Path) -> None:
 
 def interactions(path: Path) -> None:
     """Interactions of pedestrians and a vehicle."""
-    from sidestep.interactions.store import read_interactions
+    from sidestep.prediction.data.store import read_interactions
 
     read_interactions(path)
 
@@ -157,9 +157,9 @@ def demonstrations(path: Path) -> None:
 
 def recorded_interactions(name: str, folder: Path) -> Prepared:
     """A file of vehicles or of their sizes, with the files beside it."""
-    from sidestep.interactions.recorded import load_ind
-    from sidestep.interactions.vci import load_vci_dut
-    from tests.interactions.test_recorded import write_ind, write_vci_dut
+    from sidestep.prediction.data.recorded import load_ind
+    from sidestep.prediction.data.vci import load_vci_dut
+    from tests.prediction.data.test_recorded import write_ind, write_vci_dut
 
     (write_vci_dut if name.endswith("filtered.csv") else write_ind)(folder)
     load = load_vci_dut if name.endswith("filtered.csv") else load_ind
@@ -221,7 +221,7 @@ def weights(path: Path) -> None:
 
 def predictor(path: Path) -> None:
     """A network that predicts."""
-    from sidestep.prediction.cvae import load_network
+    from sidestep.prediction.predictors.cvae import load_network
 
     load_network(str(path))
 

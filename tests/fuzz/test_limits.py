@@ -15,9 +15,9 @@ import pytest
 
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.gym.sb3_file import load_sb3
-from sidestep.interactions.recorded import load_ind
 from sidestep.learn.lerobot_metadata import read_table
 from sidestep.policies.cadrl.network import SHIPPED, load_weights
+from sidestep.prediction.data.recorded import load_ind
 from sidestep.ratings.table import read_ratings
 from sidestep.remote.messages import read_command
 from sidestep.remote.wire import Address, Garbled
@@ -25,7 +25,7 @@ from sidestep.scenes.load import resolve_scene
 from tests.fuzz.guard import within
 from tests.fuzz.target import case, check
 from tests.fuzz.targets import TARGETS
-from tests.interactions.test_recorded import write_ind
+from tests.prediction.data.test_recorded import write_ind
 
 
 @pytest.mark.parametrize("kind", [["velocity"], {"a": 1}, None, 3])

@@ -12,15 +12,15 @@ from shapely import Polygon, distance, intersects_xy
 from shapely import points as shapely_points
 
 from sidestep.errors import BadInput
-from sidestep.interactions.corridor import project
-from sidestep.policies.driving.violation import (
+from sidestep.prediction.comfort_zone import ComfortZone, DrivingPath, Motion, join_crossings, move, time_to_collision
+from sidestep.prediction.data.corridor import project
+from sidestep.prediction.violation import (
     gaussian_in_polygon,
     least_deceleration,
     mixture_in_polygon,
     owens_t,
     violation_probability,
 )
-from sidestep.policies.driving.zones import ComfortZone, DrivingPath, Motion, join_crossings, move, time_to_collision
 from sidestep.types.base import FloatArray
 from sidestep.types.forecast import MixtureForecast, SampleForecast
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.prediction.kalman import Kalman
+from sidestep.prediction.predictors.kalman import Kalman
 from sidestep.types.forecast import TrackHistory
 
 HORIZONS = np.array([1.0, 3.0])

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
-from sidestep.ground import crop_ground
-from sidestep.interactions import make_samples
-from sidestep.interactions.features import moments_of
-from sidestep.prediction.network_input import (
+from sidestep.prediction.data import make_samples
+from sidestep.prediction.data.features import moments_of
+from sidestep.prediction.ground import crop_ground
+from sidestep.prediction.predictors.network_input import (
     FEATURE_SETS,
     GroundWindows,
     channels_of,
@@ -25,7 +25,7 @@ from sidestep.prediction.network_input import (
 )
 from sidestep.types.interactions import GroundMap
 from sidestep.types.moments import Moments
-from tests.interactions.walkers import street, walkers
+from tests.prediction.data.walkers import street, walkers
 
 FULL = FEATURE_SETS[-1]
 

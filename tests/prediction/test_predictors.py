@@ -19,7 +19,7 @@ from sidestep.policies.crowd_forecast import CrowdPredictor
 from sidestep.policies.mpc.policy import Mpc
 from sidestep.policies.sidewalk.follow_lane import Expert
 from sidestep.prediction import check_predictor
-from sidestep.prediction.constant_velocity import ConstantVelocity
+from sidestep.prediction.predictors.constant_velocity import ConstantVelocity
 from sidestep.runs.provenance import setting_files
 from sidestep.simulation import run_episode
 from sidestep.simulation.robots.library import load_robot

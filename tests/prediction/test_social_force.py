@@ -8,14 +8,14 @@ from math import exp
 import numpy as np
 import pytest
 
-from sidestep.interactions import make_samples
-from sidestep.interactions.features import moments_of
-from sidestep.interactions.forecasts import forecast_samples
-from sidestep.prediction.constant_velocity import ConstantVelocity
-from sidestep.prediction.social_force import SocialForce
+from sidestep.prediction.data import make_samples
+from sidestep.prediction.data.features import moments_of
+from sidestep.prediction.forecasts import forecast_samples
+from sidestep.prediction.predictors.constant_velocity import ConstantVelocity
+from sidestep.prediction.predictors.social_force import SocialForce
 from sidestep.types.forecast import Ego, TrackHistory
 from sidestep.types.observation import RobotState
-from tests.interactions.walkers import walkers
+from tests.prediction.data.walkers import walkers
 
 HORIZONS = np.array([1.0, 2.0, 4.0])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.interactions.bootstrap import Bootstrap, Metric
-from sidestep.report.prediction_tables import difference_table, optimal_table, score_table, ungrouped
+from sidestep.prediction.bootstrap import Bootstrap, Metric
+from sidestep.prediction.tables import difference_table, optimal_table, score_table, ungrouped
 from sidestep.report.table_writer import comma_separated, latex, markdown
 
 MODELS = ("motion", "motion+map")

@@ -9,7 +9,7 @@ import pytest
 import shapely
 
 from sidestep.errors import BadInput
-from sidestep.ground import draw_ground
+from sidestep.prediction.ground import draw_ground
 from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.streets import PLACES
 from sidestep.types.interactions import GROUND

@@ -7,9 +7,9 @@ from time import perf_counter
 import numpy as np
 
 from sidestep.bench.measure import Case, Effort, Figure, Notify
-from sidestep.interactions.bootstrap import bootstrap_scores
-from sidestep.interactions.samples import HORIZONS_S, Samples, make_samples
-from sidestep.interactions.scores import Scores, score_forecast
+from sidestep.prediction.bootstrap import bootstrap_scores
+from sidestep.prediction.data.samples import HORIZONS_S, Samples, make_samples
+from sidestep.prediction.scores import Scores, score_forecast
 from sidestep.types.forecast import Forecast, MixtureForecast, SampleForecast
 from sidestep.types.interactions import Clip, Interactions
 

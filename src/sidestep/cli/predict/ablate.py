@@ -37,8 +37,8 @@ def ablate(
     trained already is not trained again. Needs the extra ``learn``."""
     from sidestep._util.progress import progress_bar
     from sidestep.cli.predict.train import train_networks
-    from sidestep.interactions.store import read_interactions
-    from sidestep.prediction.network_input import FEATURE_SETS, parse_features
+    from sidestep.prediction.data.store import read_interactions
+    from sidestep.prediction.predictors.network_input import FEATURE_SETS, parse_features
 
     check_extras("training", "learn")
     chosen = list(dict.fromkeys(parse_features(each) for each in features or FEATURE_SETS))
@@ -66,10 +66,10 @@ def _draw_examples(data: Path, files: dict[str, Path], path: Path) -> None:
     import numpy as np
 
     from sidestep import registry
-    from sidestep.interactions.forecasts import forecast_samples
-    from sidestep.interactions.pictures import choose_examples, draw_forecasts
-    from sidestep.interactions.samples import make_samples
-    from sidestep.interactions.store import read_interactions
+    from sidestep.prediction.data.samples import make_samples
+    from sidestep.prediction.data.store import read_interactions
+    from sidestep.prediction.forecasts import forecast_samples
+    from sidestep.prediction.pictures import choose_examples, draw_forecasts
 
     samples = make_samples(read_interactions(data).of_split("test"))
     rows = list(choose_examples(samples).values())

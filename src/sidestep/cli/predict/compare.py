@@ -14,7 +14,7 @@ from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
-    from sidestep.interactions.bootstrap import Bootstrap
+    from sidestep.prediction.bootstrap import Bootstrap
 
 
 @app.command("compare")
@@ -36,7 +36,7 @@ def compare(
 ) -> None:
     """Compare predictors in pairs by IRS, NLL and ADE at every horizon, with 90 % intervals of the paired differences.
     A difference is the first predictor's value minus the second's."""
-    from sidestep.interactions.bootstrap import bootstrap_scores
+    from sidestep.prediction.bootstrap import bootstrap_scores
 
     if len(predictors) < 2:
         raise BadInput("a comparison needs two predictors or more; name another one")

@@ -62,9 +62,9 @@ def dataset(
 
     import numpy as np
 
-    from sidestep.interactions.attributes import add_attributes
-    from sidestep.interactions.splits import describe
-    from sidestep.interactions.store import write_interactions
+    from sidestep.prediction.data.attributes import add_attributes
+    from sidestep.prediction.data.splits import describe
+    from sidestep.prediction.data.store import write_interactions
     from sidestep.types.interactions import SPLITS
 
     geometry = Geometry(fps, vehicle_length, vehicle_width, front_m)
@@ -90,7 +90,7 @@ def dataset(
 
 def _generate(tracks: int, test_tracks: int, seed: int, workers: int) -> Interactions:
     from sidestep._util.progress import progress_bar
-    from sidestep.interactions.generate import default_plan, generate
+    from sidestep.prediction.data.generate import default_plan, generate
     from sidestep.simulation.prepare import prepare_kernels
 
     prepare_kernels()
@@ -99,8 +99,8 @@ def _generate(tracks: int, test_tracks: int, seed: int, workers: int) -> Interac
 
 
 def _from_run(folder: Path, test_tracks: int, seed: int) -> Interactions:
-    from sidestep.interactions.assemble import compact
-    from sidestep.interactions.splits import keep_labels, split_clips
+    from sidestep.prediction.data.assemble import compact
+    from sidestep.prediction.data.splits import keep_labels, split_clips
 
     data = read_run(folder)
     if data is None:
@@ -114,8 +114,8 @@ def info(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File of interactions.")], as_json: AsJson = False
 ) -> None:
     """Count tracks, labels, places and lengths of a file of interactions, split by split."""
-    from sidestep.interactions.splits import describe
-    from sidestep.interactions.store import read_interactions
+    from sidestep.prediction.data.splits import describe
+    from sidestep.prediction.data.store import read_interactions
 
     with quiet_stdout(as_json):
         document = describe(read_interactions(file))

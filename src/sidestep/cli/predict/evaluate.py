@@ -13,9 +13,9 @@ from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
-    from sidestep.interactions.bootstrap import Bootstrap
-    from sidestep.interactions.samples import Samples
-    from sidestep.interactions.scores import Scores
+    from sidestep.prediction.bootstrap import Bootstrap
+    from sidestep.prediction.data.samples import Samples
+    from sidestep.prediction.scores import Scores
     from sidestep.types.forecast import Forecast
 
 OTHERS = ("fde", "min_ade", "miss", "collision")
@@ -51,8 +51,8 @@ def evaluate(
     """Score predictors: In-ROI Sensitivity, NLL, ADE and more at 1 to 4 s, with bootstrap intervals over clips."""
     from rich.console import Console
 
-    from sidestep.interactions.bootstrap import HEADLINES, bootstrap_scores
-    from sidestep.report.prediction_tables import score_table, ungrouped
+    from sidestep.prediction.bootstrap import HEADLINES, bootstrap_scores
+    from sidestep.prediction.tables import score_table, ungrouped
     from sidestep.report.table_writer import print_table
 
     chosen = file or data
@@ -79,10 +79,10 @@ def score_predictors(data: Path, predictors: Sequence[str], split: str, every: i
 
     from sidestep._util.progress import progress_bar
     from sidestep.cli.predict.named import all_named
-    from sidestep.interactions.forecasts import frame_doubt
-    from sidestep.interactions.samples import make_samples
-    from sidestep.interactions.scores import score_forecast
-    from sidestep.interactions.store import read_interactions
+    from sidestep.prediction.data.samples import make_samples
+    from sidestep.prediction.data.store import read_interactions
+    from sidestep.prediction.forecasts import frame_doubt
+    from sidestep.prediction.scores import score_forecast
 
     chosen = all_named(predictors)
     tracks = read_interactions(data)
@@ -104,7 +104,7 @@ def score_predictors(data: Path, predictors: Sequence[str], split: str, every: i
 
 def _forecast(what: str, samples: Samples) -> Forecast:
     from sidestep import registry
-    from sidestep.interactions.forecasts import forecast_samples, read_forecast
+    from sidestep.prediction.forecasts import forecast_samples, read_forecast
 
     if what.endswith(".h5"):
         return read_forecast(Path(what), samples)
@@ -122,11 +122,11 @@ def _write(out: Path, bootstrap: Bootstrap, scores: Sequence[Scores], table: Any
     import numpy as np
 
     from sidestep._util.writing import write_whole
-    from sidestep.interactions.bootstrap import HEADLINES, roc_band
-    from sidestep.interactions.roc import irs_fpr
+    from sidestep.prediction.bootstrap import HEADLINES, roc_band
+    from sidestep.prediction.plots import MOST_FPR, roc_plots
+    from sidestep.prediction.roc import irs_fpr
+    from sidestep.prediction.tables import difference_table, optimal_table, score_table
     from sidestep.report.plots import image_bytes
-    from sidestep.report.prediction_plots import MOST_FPR, roc_plots
-    from sidestep.report.prediction_tables import difference_table, optimal_table, score_table
     from sidestep.report.table_writer import write_tables
 
     more = score_table(bootstrap, OTHERS, "Further prediction metrics", "further", table.people)
@@ -149,8 +149,8 @@ def _by_kind(scores: Sequence[Scores]) -> dict[str, list[Scores]]:
 
 def _document(bootstrap: Bootstrap, scores: Sequence[Scores], split: str, data: Path) -> dict[str, Any]:
     """What is known of the first predictor by horizon, ``results`` with the same of all, and arrays over all."""
-    from sidestep.interactions.bootstrap import HEADLINES
-    from sidestep.interactions.roc import in_roi_sensitivity
+    from sidestep.prediction.bootstrap import HEADLINES
+    from sidestep.prediction.roc import in_roi_sensitivity
 
     metrics = {}
     for name, metric in bootstrap.metrics.items():
@@ -181,8 +181,8 @@ def _document(bootstrap: Bootstrap, scores: Sequence[Scores], split: str, data: 
 
 def _result(bootstrap: Bootstrap, number: int, networks: Sequence[Scores], data: Path) -> dict[str, Any]:
     """One kind of predictor by horizon. ``low`` and ``high`` belong to the sensitivity at the rate ``irs_rate``."""
-    from sidestep.interactions.bootstrap import HEADLINES
-    from sidestep.interactions.roc import irs_fpr, rank
+    from sidestep.prediction.bootstrap import HEADLINES
+    from sidestep.prediction.roc import irs_fpr, rank
 
     rates = irs_fpr(bootstrap.horizons_s).tolist()
     limits = {name: bootstrap.metrics[name].interval() for name in HEADLINES}

@@ -25,7 +25,7 @@ from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
-    from sidestep.interactions.gaps import Encounter, GapSummary
+    from sidestep.prediction.gaps import Encounter, GapSummary
     from sidestep.types.interactions import Clip, Interactions
 
 
@@ -50,7 +50,7 @@ def gaps(
     as_json: AsJson = False,
 ) -> None:
     """Minimum time gaps while people cross the driving corridor, 3 m wide, ahead of the vehicle."""
-    from sidestep.interactions.gaps import find_encounters, summarise
+    from sidestep.prediction.gaps import find_encounters, summarise
 
     geometry = Geometry(fps, vehicle_length, vehicle_width, front_m)
     files = [file.resolve() if file.is_dir() else file for file in files]
@@ -106,8 +106,8 @@ def _write(
     folder: Path, name: str, data: Interactions, encounters: list[Encounter], summary: GapSummary, document: Any
 ) -> None:
     from sidestep._util.writing import write_whole
-    from sidestep.interactions.gaps import choose_scenes, encounter_rows
-    from sidestep.report.gap_plots import gap_distribution, scene_plots
+    from sidestep.prediction.gap_plots import gap_distribution, scene_plots
+    from sidestep.prediction.gaps import choose_scenes, encounter_rows
     from sidestep.report.plots import image_bytes
 
     rows = encounter_rows(encounters)

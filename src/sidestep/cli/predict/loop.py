@@ -50,12 +50,12 @@ def loop(
     from sidestep._util.progress import progress_bar
     from sidestep._util.writing import whole_file
     from sidestep.cli.predict.named import all_named
-    from sidestep.interactions.bootstrap import bootstrap_scores
-    from sidestep.interactions.loop import LoopPredictor, check_predictors, drive_all, plan_drives, scored_splits
-    from sidestep.interactions.loop_summary import RESAMPLES, correlate, loop_document, summarise_drives
-    from sidestep.interactions.store import read_interactions
-    from sidestep.interactions.working_points import working_points
-    from sidestep.report.loop_results import correlation_table, draw_loop, loop_table
+    from sidestep.prediction.bootstrap import bootstrap_scores
+    from sidestep.prediction.data.store import read_interactions
+    from sidestep.prediction.loop import LoopPredictor, check_predictors, drive_all, plan_drives, scored_splits
+    from sidestep.prediction.loop_summary import RESAMPLES, correlate, loop_document, summarise_drives
+    from sidestep.prediction.loop_tables import correlation_table, draw_loop, loop_table
+    from sidestep.prediction.working_points import working_points
     from sidestep.report.table_writer import markdown, write_tables
     from sidestep.simulation.prepare import prepare_kernels
 

@@ -44,8 +44,8 @@ class Geometry:
 
 def read_recordings(name: str, folder: Path | None, place: str, geometry: Geometry) -> tuple[Interactions, str]:
     """The recordings of the source ``name``, and in words how they were read. Without a folder: from SIDESTEP_DATA."""
-    from sidestep.interactions.recorded import load_ind
-    from sidestep.interactions.vci import GENERIC, load_vci, vci_source
+    from sidestep.prediction.data.recorded import load_ind
+    from sidestep.prediction.data.vci import GENERIC, load_vci, vci_source
     from sidestep.types.interactions import PLACES
 
     if name not in RECORDINGS:
@@ -64,7 +64,7 @@ def read_recordings(name: str, folder: Path | None, place: str, geometry: Geomet
 
 def read_run(folder: Path) -> Interactions | None:
     """The interactions in the records of a run; None where the folder has none."""
-    from sidestep.interactions.from_records import interactions_of
+    from sidestep.prediction.data.from_records import interactions_of
     from sidestep.records import load_record
     from sidestep.runs.folder import EPISODES
 
@@ -75,7 +75,7 @@ def read_run(folder: Path) -> Interactions | None:
 def read_any(path: Path, source: str | None, geometry: Geometry) -> tuple[Interactions, str]:
     """A file of interactions, or a folder: recordings of ``source`` (by default what its files look like) or a run. The
     text says how a folder was read; it is empty for a file."""
-    from sidestep.interactions.store import read_interactions
+    from sidestep.prediction.data.store import read_interactions
 
     if not path.is_dir():
         return read_interactions(path), ""
@@ -91,7 +91,7 @@ def read_any(path: Path, source: str | None, geometry: Geometry) -> tuple[Intera
 
 def _source_of(folder: Path, geometry: Geometry) -> str:
     """The source that the files in a folder look like."""
-    from sidestep.interactions.vci import GENERIC, PRESETS, recognise, vehicle_files
+    from sidestep.prediction.data.vci import GENERIC, PRESETS, recognise, vehicle_files
 
     if any(folder.glob("*tracks.csv")):
         return "ind"

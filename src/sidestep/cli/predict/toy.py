@@ -33,17 +33,17 @@ def toy(
 
     from rich.console import Console
 
-    from sidestep.interactions.bootstrap import HEADLINES
-    from sidestep.interactions.toy import run_toy
-    from sidestep.report.prediction_tables import score_table, ungrouped
+    from sidestep.prediction.bootstrap import HEADLINES
+    from sidestep.prediction.tables import score_table, ungrouped
+    from sidestep.prediction.toy import run_toy
     from sidestep.report.table_writer import print_table, write_tables
 
     result = run_toy(draws, seed=seed)
     table = score_table(result.bootstrap, HEADLINES, "Toy example: four models of one crossing scene", "toy")
     if out is not None:
         from sidestep._util.writing import write_whole
+        from sidestep.prediction.plots import toy_picture
         from sidestep.report.plots import image_bytes
-        from sidestep.report.prediction_plots import toy_picture
 
         write_tables([table], out / "toy", (".md", ".csv", ".tex"))
         write_whole(out / "toy.png", image_bytes(toy_picture(result), "png"))

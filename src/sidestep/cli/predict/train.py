@@ -15,7 +15,7 @@ from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
-    from sidestep.learn.cvae_search import Candidate
+    from sidestep.prediction.training.cvae_search import Candidate
     from sidestep.types.interactions import Interactions
 
 
@@ -40,7 +40,7 @@ def train(
     """Train a CVAE and write it as ONNX. A training that was interrupted goes on where it was. Needs the extra
     ``learn``."""
     from sidestep._util.progress import progress_bar
-    from sidestep.interactions.store import read_interactions
+    from sidestep.prediction.data.store import read_interactions
 
     check_extras("training", "learn")
     changes = {name: value for name, value in (("epochs", epochs), ("samples", samples)) if value}
@@ -77,9 +77,9 @@ def train_networks(
     """Train the networks of a grid and seeds beside ``out``, which gets the best; best first."""
     import torch
 
-    from sidestep.learn.cvae import grid_of
-    from sidestep.learn.cvae_search import search_cvae
-    from sidestep.learn.cvae_training import training_of
+    from sidestep.prediction.training.cvae import grid_of
+    from sidestep.prediction.training.cvae_search import search_cvae
+    from sidestep.prediction.training.cvae_training import training_of
 
     if not out.parent.is_dir():
         raise BadInput(f"{out.parent}: no such folder; make it first or choose another --out")

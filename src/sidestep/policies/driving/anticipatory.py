@@ -19,7 +19,7 @@ from sidestep import registry
 from sidestep._util import exact
 from sidestep.policies.crowd_forecast import CrowdPredictor
 from sidestep.policies.driving.comfort_zone import LOOK_S, ComfortZoneDriver, ComfortZoneSettings, rows_of
-from sidestep.policies.driving.zones import ComfortZone, Motion
+from sidestep.prediction.comfort_zone import ComfortZone, Motion
 from sidestep.types import Observation, Task
 from sidestep.types.base import FloatArray, NonNegative, Positive
 from sidestep.types.road import Crossing

@@ -1,9 +1,0 @@
-"""Pedestrians and vehicles: interaction data, what human drivers do, and how well a predictor serves a driver.
-
-Data (``sidestep.types.interactions``) come from records of simulated drives or from recordings. ``Samples`` are the
-moments at which a predictor is asked; a ``Forecast`` of all of them is scored against what happened.
-"""
-
-from sidestep.interactions.samples import HORIZONS_S, Samples, make_samples
-
-__all__ = ["HORIZONS_S", "Samples", "make_samples"]
