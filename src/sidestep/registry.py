@@ -89,13 +89,13 @@ DATASETS: dict[str, str] = {
 }
 
 LOGS: dict[str, str] = {
-    "rosbag": "sidestep.logs.rosbag:ROSBAG",
-    "trajnet": "sidestep.logs.tracks:TRAJNET_LOG",
-    "eth_ucy": "sidestep.logs.tracks:ETH_UCY",
-    "csv": "sidestep.logs.csv_log:CSV_LOG",
-    "lerobot": "sidestep.logs.lerobot:LEROBOT",
+    "rosbag": "sidestep.records.logs.rosbag:ROSBAG",
+    "trajnet": "sidestep.records.logs.tracks:TRAJNET_LOG",
+    "eth_ucy": "sidestep.records.logs.tracks:ETH_UCY",
+    "csv": "sidestep.records.logs.csv_log:CSV_LOG",
+    "lerobot": "sidestep.records.logs.lerobot:LEROBOT",
 }
-"""Formats of logs of real robots (``sidestep.logs.drive.LogReader``)."""
+"""Formats of logs of real robots (``sidestep.records.logs.drive.LogReader``)."""
 
 CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""

@@ -171,7 +171,7 @@ def recorded_interactions(name: str, folder: Path) -> Prepared:
 def lerobot_info(folder: Path) -> Prepared:
     """``meta/info.json`` of a LeRobot dataset."""
     from sidestep.learn.lerobot import _check_features, _describe_features
-    from sidestep.learn.lerobot_metadata import ANY_VIDEO_PATH, CHUNK, DATA_PATH, read_info
+    from sidestep.records.lerobot_layout import ANY_VIDEO_PATH, CHUNK, DATA_PATH, read_info
 
     info = {
         "codebase_version": "v3.0", "fps": 10, "data_path": DATA_PATH, "video_path": ANY_VIDEO_PATH,
@@ -183,7 +183,7 @@ def lerobot_info(folder: Path) -> Prepared:
 
 def lerobot_episodes(path: Path) -> None:
     """The table of episodes of a LeRobot dataset."""
-    from sidestep.learn.lerobot_metadata import read_episodes
+    from sidestep.records.lerobot_layout import read_episodes
 
     read_episodes(path.parents[3])
 

@@ -15,10 +15,10 @@ import pytest
 
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.gym.sb3_file import load_sb3
-from sidestep.learn.lerobot_metadata import read_table
 from sidestep.policies.cadrl.network import SHIPPED, load_weights
 from sidestep.prediction.data.recorded import load_ind
 from sidestep.ratings.table import read_ratings
+from sidestep.records.lerobot_layout import read_table
 from sidestep.remote.messages import read_command
 from sidestep.remote.wire import Address, Garbled
 from sidestep.scenes.load import resolve_scene

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.report.export_mcap import TYPES, export_mcap
+from sidestep.records.exports.mcap_file import TYPES, export_mcap
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord, PolicyInfo
 from tests.needs import skip_without_package

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sidestep.errors import MissingExtra
-from sidestep.report.export_rerun import TIMELINE, export_rerun
+from sidestep.records.exports.rerun_file import TIMELINE, export_rerun
 from sidestep.types.record import EpisodeRecord, PolicyInfo
 from tests.needs import skip_without_package
 from tests.report.episodes import eventful, planned

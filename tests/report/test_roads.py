@@ -9,7 +9,7 @@ import pytest
 
 from sidestep.drawing import TopView, palette
 from sidestep.drawing.ground import ground_of, road_strokes
-from sidestep.report.episode_log import episode_log
+from sidestep.records.exports.episode_log import episode_log
 from sidestep.report.topview import EpisodeView
 from sidestep.report.viewer.pack import pack_replays
 from sidestep.types.outcome import Outcome

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from sidestep.cli import app
 from sidestep.errors import BadInput, UnknownName
 from sidestep.records import save_record
+from sidestep.records.exports.episode_log import episode_log
 from sidestep.report import write_report
-from sidestep.report.episode_log import episode_log
 from sidestep.report.papers.socnavbench.episodes import SocnavRun, read_episode, read_socnav
 from sidestep.report.papers.socnavbench.plots import PLOTS, draw_plot, plotted_episodes
 from sidestep.report.papers.socnavbench.section import choose_episode, film_strip

@@ -12,8 +12,8 @@ from PIL import Image
 
 from sidestep.drawing import palette
 from sidestep.errors import BadInput, MissingExtra
+from sidestep.records.exports.episode_log import contacts_of
 from sidestep.report.cameras import BAR_PX, draw_film
-from sidestep.report.episode_log import contacts_of
 from sidestep.report.topview import EpisodeView, draw_png, draw_strip
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord

@@ -11,7 +11,7 @@ from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
-    from sidestep.logs.record import BuildOptions
+    from sidestep.runs.from_logs.record import BuildOptions
 
 LONGEST_NAME = 100
 MAP_FILES = (".yaml", ".yml")
@@ -76,9 +76,9 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Turn logs of real robots, or of people in a robot's place, into records and score them."""
-    from sidestep.logs import import_logs
-    from sidestep.logs.drive import ReadOptions
+    from sidestep.records.logs.drive import ReadOptions
     from sidestep.report.terminal import print_summary
+    from sidestep.runs.from_logs import import_logs
     from sidestep.runs.score import read_run, summarise
 
     with quiet_stdout(as_json):
@@ -106,7 +106,7 @@ def _build_options(
     policy: str, scenario: str | None, radius: float, person_radius: float, spec: str | None, step: float | None,
     max_gap: float | None, goal: str | None, goal_radius: float, scene: str | None, scale: float,
 ) -> BuildOptions:  # fmt: skip
-    from sidestep.logs.record import BuildOptions
+    from sidestep.runs.from_logs.record import BuildOptions
     from sidestep.scenes.load import resolve_scene
     from sidestep.simulation.robots import load_robot
     from sidestep.types.scene import SceneSpec

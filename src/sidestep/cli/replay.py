@@ -133,11 +133,11 @@ def _write(
 
         write_viewer(record, html)
     if rrd is not None:
-        from sidestep.report.export_rerun import export_rerun
+        from sidestep.records.exports.rerun_file import export_rerun
 
         export_rerun(record, rrd)
     if mcap is not None:
-        from sidestep.report.export_mcap import export_mcap
+        from sidestep.records.exports.mcap_file import export_mcap
 
         export_mcap(record, mcap)
 
@@ -159,7 +159,7 @@ def _serve(record: EpisodeRecord, port: int, open_browser: bool) -> None:
 
 
 def _log(record: EpisodeRecord) -> list[dict[str, Any]]:
-    from sidestep.report.episode_log import episode_log
+    from sidestep.records.exports.episode_log import episode_log
 
     return [vars(line) for line in episode_log(record)]
 

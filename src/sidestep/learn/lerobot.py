@@ -44,9 +44,10 @@ from sidestep.learn.demonstration_layout import (
 )
 from sidestep.learn.demonstration_reader import Demonstrations
 from sidestep.learn.demonstrations import DemonstrationWriter
-from sidestep.learn.lerobot_metadata import (
+from sidestep.records.lerobot_layout import (
     DATA_MB,
     DATA_PATH,
+    FEATURES,
     VIDEO_KEY,
     VIDEO_MB,
     VIDEO_PATH,
@@ -57,12 +58,6 @@ from sidestep.learn.lerobot_metadata import (
     read_table,
 )
 
-FEATURES = {
-    "measurements": "observation.state", "lidar": "observation.lidar", "command": "observation.command",
-    "location": "observation.location", "rotation": "observation.rotation", "action": "action", "pose": "pose",
-    "town": "town", "scene": "scene", "trace": "trace", "weather": "weather", "done": "next.done",
-}  # fmt: skip
-"""Name in a LeRobot dataset of each field but the picture, which is :data:`VIDEO_KEY`."""
 CODEC: Final = "libx264"
 ENCODING = {"crf": "18", "g": "2", "bf": "0", "preset": "veryfast"}
 """Every other picture is a key frame, so that single pictures are found quickly, as in LeRobot's own films."""

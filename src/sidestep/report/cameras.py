@@ -15,10 +15,10 @@ from sidestep._util.writing import whole_file
 from sidestep.drawing import palette
 from sidestep.drawing.canvas import Picture, fit_text, text_mask, write
 from sidestep.errors import BadInput, did_you_mean
+from sidestep.records.exports.episode_log import step_at
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import Angle, RecordView
 from sidestep.render.renderer import Images
-from sidestep.report.episode_log import step_at
 from sidestep.report.film import check_film, film_steps, read_about, write_film
 from sidestep.report.topview import EpisodeView
 from sidestep.simulation.robots import load_robot

@@ -12,7 +12,7 @@ from sidestep.drawing import TopView, palette
 from sidestep.drawing.canvas import Bounds, Picture, bounds_around
 from sidestep.errors import BadInput
 from sidestep.metrics.series import speed
-from sidestep.report.episode_log import contacts_of, step_at
+from sidestep.records.exports.episode_log import contacts_of, step_at
 from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.scene import CompiledScene, SceneSpec
 

@@ -15,7 +15,7 @@ from sidestep.drawing import palette
 from sidestep.drawing.canvas import Bounds
 from sidestep.drawing.ground import crossing_stripes, ground_of
 from sidestep.metrics import series
-from sidestep.report.episode_log import PLAIN, contacts_of, episode_log, has_lidar, is_invasion
+from sidestep.records.exports.episode_log import PLAIN, contacts_of, episode_log, has_lidar, is_invasion
 from sidestep.report.topview import view_of
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.events import GESTURE_NAMES

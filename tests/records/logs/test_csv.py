@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sidestep.errors import BadInput
 from sidestep.metrics.score import score
 from sidestep.types.outcome import Outcome
-from tests.logs.make import records_of
+from tests.records.logs.make import records_of
 
 
 def drive_along_x(path: Path, goal: str = "", person: float = 1.0, **changes: str) -> Path:

@@ -17,7 +17,7 @@ import numpy as np
 
 from sidestep._util.reading import is_file, read_mapping
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.logs.drive import (
+from sidestep.records.logs.drive import (
     MOST_ROWS,
     Drive,
     ReadOptions,

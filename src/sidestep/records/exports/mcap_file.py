@@ -20,12 +20,12 @@ from sidestep._util.writing import whole_file
 from sidestep.drawing import palette
 from sidestep.errors import MissingExtra
 from sidestep.metrics.series import present
-from sidestep.report.episode_log import episode_log, has_lidar, lidar_scans
+from sidestep.records.exports.episode_log import episode_log, has_lidar, lidar_scans
 from sidestep.types.base import BoolArray
 from sidestep.types.events import GESTURE_NAMES
 from sidestep.types.record import EpisodeRecord, others
 
-DATA = Path(__file__).parent / "data" / "ros_messages.yaml"
+DATA = Path(__file__).parent / "ros_messages.yaml"
 
 
 @cache

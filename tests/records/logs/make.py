@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sidestep.logs import read_logs
-from sidestep.logs.drive import ReadOptions
-from sidestep.logs.record import BuildOptions
-from sidestep.logs.ros_messages import definition
-from sidestep.report.export_mcap import blank
+from sidestep.records.exports.mcap_file import blank
+from sidestep.records.logs.drive import ReadOptions
+from sidestep.records.logs.ros_messages import definition
+from sidestep.runs.from_logs import read_logs
+from sidestep.runs.from_logs.record import BuildOptions
 from sidestep.types.record import EpisodeRecord
 
 Message = tuple[str, str, float, dict[str, Any]]
@@ -37,14 +37,14 @@ def header(time: float, frame: str = "map") -> dict[str, Any]:
 
 def filled(kind: str, **more: Any) -> dict[str, Any]:
     """A message that is blank but for some fields."""
-    from sidestep.logs.ros_messages import definitions
+    from sidestep.records.logs.ros_messages import definitions
 
     fields = {line.split()[1]: line.split()[0] for line in definitions()[kind].splitlines()}
     return {name: more.get(name, _blank(of)) for name, of in fields.items()}
 
 
 def _blank(kind: str) -> Any:
-    from sidestep.logs.ros_messages import definitions
+    from sidestep.records.logs.ros_messages import definitions
 
     name, _, count = kind.partition("[")
     if count:

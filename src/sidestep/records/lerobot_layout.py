@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from sidestep._util.reading import check_parquet, read_json
 from sidestep.errors import BadInput
-from sidestep.learn.demonstration_layout import Array
 
+Array = NDArray[Any]
 VERSION = "v3.0"
 CHUNK = 1000
 """Files in a folder."""
@@ -27,6 +28,12 @@ EPISODES_PATH = "meta/episodes/chunk-{chunk_index:03d}/file-{file_index:03d}.par
 VIDEO_KEY = "observation.images.front"
 VIDEO_PATH = f"videos/{VIDEO_KEY}/chunk-{{chunk_index:03d}}/file-{{file_index:03d}}.mp4"
 ANY_VIDEO_PATH = VIDEO_PATH.replace(VIDEO_KEY, "{video_key}")
+FEATURES = {
+    "measurements": "observation.state", "lidar": "observation.lidar", "command": "observation.command",
+    "location": "observation.location", "rotation": "observation.rotation", "action": "action", "pose": "pose",
+    "town": "town", "scene": "scene", "trace": "trace", "weather": "weather", "done": "next.done",
+}  # fmt: skip
+"""Name in a LeRobot dataset of each field but the picture, which is :data:`VIDEO_KEY`."""
 
 
 def file_name(template: str, number: int) -> str:

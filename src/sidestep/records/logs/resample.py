@@ -15,7 +15,7 @@ import numpy as np
 
 from sidestep._util import exact
 from sidestep.errors import BadInput
-from sidestep.logs.drive import Track
+from sidestep.records.logs.drive import Track
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.outcome import MOST_STEPS
 

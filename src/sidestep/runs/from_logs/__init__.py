@@ -7,6 +7,6 @@
 ``record``     a drive to records; ``import_run``  logs to a run folder, which is scored and reported as any other
 """
 
-from sidestep.logs.import_run import Imported, detect_format, import_logs, read_logs
+from sidestep.runs.from_logs.import_run import Imported, detect_format, import_logs, read_logs
 
 __all__ = ["Imported", "detect_format", "import_logs", "read_logs"]

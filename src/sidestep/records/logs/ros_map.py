@@ -8,7 +8,7 @@ import numpy as np
 
 from sidestep._util import exact
 from sidestep.errors import BadInput
-from sidestep.logs.ros_frames import yaw_of
+from sidestep.records.logs.ros_frames import yaw_of
 from sidestep.scenes.ros_map import MOST_OUTLINES, MOST_PIXELS, outline_pixels
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import Region, SceneSpec

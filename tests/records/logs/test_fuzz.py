@@ -9,10 +9,10 @@ import pytest
 from sidestep.errors import SidestepError
 from tests.fuzz.damage import damage
 from tests.fuzz.guard import within
-from tests.logs.make import odometry, records_of, write_db3, write_mcap
-from tests.logs.test_rosbag import people
-from tests.logs.test_tracks import trajnet
 from tests.needs import reason_missing
+from tests.records.logs.make import odometry, records_of, write_db3, write_mcap
+from tests.records.logs.test_rosbag import people
+from tests.records.logs.test_tracks import trajnet
 
 SEEDS = 60
 INPUT_S = 20.0

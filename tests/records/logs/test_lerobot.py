@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sidestep.errors import BadInput
-from tests.logs.make import records_of
 from tests.needs import reason_missing
+from tests.records.logs.make import records_of
 
 
 def dataset(folder: Path, columns: dict[str, Any], features: dict[str, Any], version: str = "v3.0") -> Path:

@@ -18,8 +18,8 @@ from sidestep._util.reading import is_file, parse_json
 from sidestep.datasets import load_tracks
 from sidestep.datasets.annotations import data_lines, frame_step, head_lines, read_text
 from sidestep.errors import BadInput
-from sidestep.logs.csv_log import CSV_LOG
-from sidestep.logs.drive import Drive, ReadOptions, Track
+from sidestep.records.logs.csv_log import CSV_LOG
+from sidestep.records.logs.drive import Drive, ReadOptions, Track
 from sidestep.types.tracks import Tracks
 
 SUGGESTED = 8

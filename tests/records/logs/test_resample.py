@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.logs.drive import Track, make_track
-from sidestep.logs.resample import choose_step, hold, pieces, sample
+from sidestep.records.logs.drive import Track, make_track
+from sidestep.records.logs.resample import choose_step, hold, pieces, sample
 
 
 def test_linear_between_samples() -> None:

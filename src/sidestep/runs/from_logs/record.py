@@ -13,10 +13,10 @@ import numpy as np
 
 from sidestep._util import exact
 from sidestep.errors import BadInput
-from sidestep.logs.drive import Drive, Track, scaled
-from sidestep.logs.judge import judge_drive
-from sidestep.logs.resample import States, choose_step, hold, longest_gap, make_grid, pieces, sample
 from sidestep.metrics.unknown import NOTE
+from sidestep.records.logs.drive import Drive, Track, scaled
+from sidestep.records.logs.resample import States, choose_step, hold, longest_gap, make_grid, pieces, sample
+from sidestep.runs.from_logs.judge import judge_drive
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import path_length, shortest_path
 from sidestep.types.base import FloatArray

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 
 from sidestep._util.reading import is_file, read_json
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.learn.lerobot import FEATURES
-from sidestep.logs.drive import MOST_ROWS, Drive, ReadOptions, Track, add_counts, make_track, tell_mended
+from sidestep.records.lerobot_layout import FEATURES
+from sidestep.records.logs.drive import MOST_ROWS, Drive, ReadOptions, Track, add_counts, make_track, tell_mended
 from sidestep.types.base import FloatArray
 
 QUANTITIES = ("x", "y", "heading", "vx", "vy", "omega", "v", "goal_x", "goal_y")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from tests.logs.make import records_of
+from tests.records.logs.make import records_of
 
 
 def trajnet(path: Path, scenes: bool = True) -> Path:

@@ -18,11 +18,20 @@ import numpy as np
 from sidestep._util import exact
 from sidestep._util.reading import is_file
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.logs.drive import MOST_ROWS, Drive, ReadOptions, Track, add_counts, make_track, number_people, tell_mended
-from sidestep.logs.ros_frames import Frames, clean_frame, has_direction, stamp_of, yaw_of
-from sidestep.logs.ros_map import edges_of_markers, scene_of_edges, scene_of_grid
-from sidestep.logs.ros_messages import MCAP_MAGIC, SQLITE_MAGIC, Bag, Logged, bag_files, open_bag
-from sidestep.logs.ros_people import PEOPLE, Sighting
+from sidestep.records.logs.drive import (
+    MOST_ROWS,
+    Drive,
+    ReadOptions,
+    Track,
+    add_counts,
+    make_track,
+    number_people,
+    tell_mended,
+)
+from sidestep.records.logs.ros_frames import Frames, clean_frame, has_direction, stamp_of, yaw_of
+from sidestep.records.logs.ros_map import edges_of_markers, scene_of_edges, scene_of_grid
+from sidestep.records.logs.ros_messages import MCAP_MAGIC, SQLITE_MAGIC, Bag, Logged, bag_files, open_bag
+from sidestep.records.logs.ros_people import PEOPLE, Sighting
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import SceneSpec
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from sidestep._util.reading import is_file, is_folder, read_mapping
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.report.export_mcap import fields as exported_fields
+from sidestep.records.exports.mcap_file import fields as exported_fields
 
 DATA = Path(__file__).parent / "ros_messages.yaml"
 MCAP_MAGIC = b"\x89MCAP0\r\n"

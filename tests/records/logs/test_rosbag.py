@@ -14,11 +14,11 @@ pytest.importorskip("mcap_ros2", reason=reason_missing("mcap_ros2"))
 
 from sidestep.errors import BadInput
 from sidestep.metrics.score import score
-from sidestep.report.export_mcap import export_mcap
+from sidestep.records.exports.mcap_file import export_mcap
 from sidestep.simulation.loop import run_episode
 from sidestep.suites.files import load_suite
 from sidestep.types.outcome import Outcome
-from tests.logs.make import Message, filled, header, odometry, records_of, write_db3, write_mcap
+from tests.records.logs.make import Message, filled, header, odometry, records_of, write_db3, write_mcap
 
 NOT_IN_A_BAG = {
     "vehicle_collision", "vehicle_collisions", "policy_error", "planning_time_avg", "planning_time_max",

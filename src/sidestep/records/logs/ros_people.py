@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from sidestep.logs.ros_frames import has_direction, stamp_of, yaw_of
+from sidestep.records.logs.ros_frames import has_direction, stamp_of, yaw_of
 
 PEDESTRIAN = 4
 """Classification of pedestrians in ``derived_object_msgs/Object``."""

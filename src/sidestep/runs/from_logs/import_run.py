@@ -12,11 +12,10 @@ from sidestep import registry
 from sidestep._util import exact
 from sidestep._util.reading import is_file, is_folder
 from sidestep.errors import BadInput, describe_error
-from sidestep.logs.drive import Drive, LogReader, ReadOptions
-from sidestep.logs.record import SUITE, BuildOptions, LogFile, make_records
 from sidestep.metrics.score import EpisodeScores, score_episode
 from sidestep.metrics.unknown import NOTE
 from sidestep.records import save_record
+from sidestep.records.logs.drive import Drive, LogReader, ReadOptions
 from sidestep.runs.folder import (
     EPISODES,
     RESULTS_FILE,
@@ -30,6 +29,7 @@ from sidestep.runs.folder import (
     safe_name,
     save_results,
 )
+from sidestep.runs.from_logs.record import SUITE, BuildOptions, LogFile, make_records
 from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.provenance import describe_machine, source_commit
 from sidestep.types.record import EpisodeRecord

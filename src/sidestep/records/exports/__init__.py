@@ -1,0 +1,1 @@
+"""Records for other programs: MCAP and Rerun files, both from one ``episode_log``."""
