@@ -17,7 +17,7 @@ import sidestep.gym
 gymnasium.make("sidestep/Crossing-v0").reset(seed=0)
 """
 PICTURES = """
-from sidestep.report.first_picture import CAMERA, POSE, compile_renderer, street
+from sidestep.render.films.first_picture import CAMERA, POSE, compile_renderer, street
 
 compile_renderer()
 

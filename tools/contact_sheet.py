@@ -25,19 +25,19 @@ from sidestep._util.progress import progress_bar
 from sidestep._util.reading import read_mapping
 from sidestep._util.writing import whole_file
 from sidestep.cli.cameras import sized
-from sidestep.drawing import palette
-from sidestep.drawing.canvas import Picture, fit_text, write
 from sidestep.errors import BadInput, SidestepError
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.figure import Motion
+from sidestep.render.films.cameras import coloured
 from sidestep.render.light import Lamp, make_light
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people.pose import PeopleState
 from sidestep.render.people.skeleton import gesture_code
 from sidestep.render.record_view import RecordView
 from sidestep.render.renderer import Images, Renderer
+from sidestep.render.top_view import palette
+from sidestep.render.top_view.canvas import Picture, fit_text, write
 from sidestep.render.world_view import WorldView
-from sidestep.report.cameras import coloured
 from sidestep.scenes.plans import load_plan
 from sidestep.simulation import run_episode
 from sidestep.simulation.robots import load_robot

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from sidestep.drawing import TopView
-from sidestep.drawing.canvas import Canvas, write
-from sidestep.drawing.palette import INK, WHITE, Colour
-from sidestep.drawing.topview import draw_arrow
+from sidestep.render.top_view import TopView
+from sidestep.render.top_view.canvas import Canvas, write
+from sidestep.render.top_view.palette import INK, WHITE, Colour
+from sidestep.render.top_view.view import draw_arrow
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.suites.protocol import PROTOCOL_SUITE

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from sidestep.report.film import read_about
+from sidestep.render.films.film import read_about
 from tests.cli.conftest import document
 from tests.needs import reason_missing
 

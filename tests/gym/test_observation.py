@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.drawing import palette
 from sidestep.gym.environment import CrowdEnv
+from sidestep.render.top_view import palette
 from tests.gym.scenes import STAND, by_hand, environment, stander
 
 

@@ -87,7 +87,7 @@ ROAD_USER = """
 import json
 from sidestep.policies.trivial import Stop
 from sidestep.render.record_view import RecordView
-from sidestep.report.cameras import other_robots
+from sidestep.render.films.cameras import other_robots
 from sidestep.simulation import run_episode
 from sidestep.types import Scenario
 from sidestep.types.sensors import CameraSettings

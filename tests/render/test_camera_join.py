@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from sidestep.errors import BadInput
+from sidestep.render.films.cameras import BAR_PX, draw_film
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import RecordView
 from sidestep.render.world_view import ROBOT_IDS
-from sidestep.report.cameras import BAR_PX, draw_film
 from sidestep.simulation import run_episode
 from sidestep.types import Observation, Scenario, Task, Velocity
 from sidestep.types.sensors import CameraSettings

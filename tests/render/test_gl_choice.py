@@ -58,7 +58,7 @@ def test_nothing_is_compiled_or_driven_for_a_renderer_that_is_not_there(
     result = CliRunner().invoke(app, ["render", "core", "plaza", "--renderer", "gl", "--out", out])
     assert result.exit_code == 2, result.output
     assert re.search(remedy, " ".join(result.stderr.split()))
-    monkeypatch.setattr("sidestep.report.film.check_film", lambda _: None)
+    monkeypatch.setattr("sidestep.render.films.film.check_film", lambda _: None)
     with pytest.raises(SidestepError, match=remedy):
         check_filming(("chase", "top"), ("rgb",))
     check_filming(("top",), ("rgb",))

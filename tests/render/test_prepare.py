@@ -10,11 +10,11 @@ import pytest
 from sidestep.kernels.jit import CACHE_FOLDER, compile_for
 from sidestep.render import prepare
 from sidestep.render.camera_model import CameraModel, CameraPose
+from sidestep.render.films import first_picture
+from sidestep.render.films.first_picture import compile_renderer
 from sidestep.render.raster import frame
 from sidestep.render.record_view import RecordView
 from sidestep.render.renderer import Renderer
-from sidestep.report import first_picture
-from sidestep.report.first_picture import compile_renderer
 from tests.render.exact import make_scene
 from tests.render.test_raster_exact import GROUND
 
@@ -69,5 +69,5 @@ def test_two_processes_compile_the_steps_for_the_types_that_pictures_have(monkey
 def test_the_cpu_renderer_is_not_compiled_where_opengl_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "needs_compiling", lambda **_: pytest.fail("asked for its machine code"))
     monkeypatch.setenv(prepare.RENDERER_VARIABLE, "gl")
-    with prepare.compile_beside("sidestep.report.first_picture"):
+    with prepare.compile_beside("sidestep.render.films.first_picture"):
         pass

@@ -7,10 +7,10 @@ from math import atan, pi
 import numpy as np
 import pytest
 
+from sidestep.render.films.cameras import other_robots
 from sidestep.render.record_view import BACK_M, NEAREST_M, OFF_WALL_M, ChaseCamera, RecordView, high_walls
 from sidestep.render.robots import robot_figure
 from sidestep.render.world_view import ROBOT_IDS, OtherRobotTracker
-from sidestep.report.cameras import other_robots
 from sidestep.simulation import run_episode
 from sidestep.simulation.robots import load_robot
 from sidestep.types import Observation, Task, Velocity

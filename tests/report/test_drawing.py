@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.drawing import TopView, Viewport, palette
-from sidestep.drawing.canvas import Canvas, bounds_around, paint_trail, text_mask
-from sidestep.drawing.ground import crossing_stripes, ground_of
-from sidestep.drawing.topview import _hull
 from sidestep.errors import BadInput
+from sidestep.render.top_view import TopView, Viewport, palette
+from sidestep.render.top_view.canvas import Canvas, bounds_around, paint_trail, text_mask
+from sidestep.render.top_view.ground import crossing_stripes, ground_of
+from sidestep.render.top_view.view import _hull
 from sidestep.types.robot import Footprint
 from sidestep.types.scene import Region, SceneSpec
 

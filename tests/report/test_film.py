@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sidestep.drawing.canvas import Picture
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.report import film
+from sidestep.render.films import film
+from sidestep.render.top_view.canvas import Picture
 from tests.needs import reason_missing
 
 SIZE = (64, 48)

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from sidestep.errors import BadInput
+from sidestep.render.films.cameras import BAR_PX, Montage, draw_film, draw_still
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import RecordView
-from sidestep.report.cameras import BAR_PX, Montage, draw_film, draw_still
 from sidestep.simulation import run_episode
 from sidestep.types import Observation, Task, Velocity
 from sidestep.types.record import EpisodeRecord

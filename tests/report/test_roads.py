@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sidestep.drawing import TopView, palette
-from sidestep.drawing.ground import ground_of, road_strokes
 from sidestep.records.exports.episode_log import episode_log
-from sidestep.report.topview import EpisodeView
+from sidestep.render.films.top_view import EpisodeView
+from sidestep.render.top_view import TopView, palette
+from sidestep.render.top_view.ground import ground_of, road_strokes
 from sidestep.report.viewer.pack import pack_replays
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import Event

@@ -15,13 +15,13 @@ from sidestep.cli import app
 from sidestep.errors import BadInput, UnknownName
 from sidestep.records import save_record
 from sidestep.records.exports.episode_log import episode_log
+from sidestep.render.films.top_view import EpisodeView
 from sidestep.report import write_report
 from sidestep.report.papers.socnavbench.episodes import SocnavRun, read_episode, read_socnav
 from sidestep.report.papers.socnavbench.plots import PLOTS, draw_plot, plotted_episodes
 from sidestep.report.papers.socnavbench.section import choose_episode, film_strip
 from sidestep.report.plots import image_bytes
 from sidestep.report.selection import LabelledEpisode
-from sidestep.report.topview import EpisodeView
 from sidestep.runs.episode import score_episode
 from sidestep.runs.folder import RunFile, episode_path, save_results
 from sidestep.runs.plan import Plan, PolicyPlan

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sidestep.drawing import palette
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.records.exports.episode_log import contacts_of
-from sidestep.report.cameras import BAR_PX, draw_film
-from sidestep.report.topview import EpisodeView, draw_png, draw_strip
+from sidestep.render.films.cameras import BAR_PX, draw_film
+from sidestep.render.films.top_view import EpisodeView, draw_png, draw_strip
+from sidestep.render.top_view import palette
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.robot import Footprint

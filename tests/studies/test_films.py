@@ -165,7 +165,7 @@ def test_a_blind_film_of_a_record_shows_neither_policy_nor_outcome(tmp_path: Pat
     pytest.importorskip("av", reason="pip install 'sidestep[video]'")
     import av
 
-    from sidestep.report.cameras import draw_film
+    from sidestep.render.films.cameras import draw_film
     from sidestep.simulation.live import LiveEpisode
     from sidestep.suites.files import load_suite
     from sidestep.types import Outcome

@@ -78,8 +78,8 @@ def sized(own: CameraSettings, size: str | None, **changes: Any) -> CameraSettin
 
 def check_filming(cameras: Sequence[str], pictures: Sequence[str]) -> None:
     """Raise an error before the run if it could not be filmed afterwards."""
-    from sidestep.report.cameras import check_cameras, check_panels
-    from sidestep.report.film import check_film
+    from sidestep.render.films.cameras import check_cameras, check_panels
+    from sidestep.render.films.film import check_film
 
     check_film(Path("film.mp4"))
     check_cameras(cameras)
@@ -94,7 +94,7 @@ def film_run(result: RunResult, count: int, cameras: Sequence[str], pictures: Se
     """
     from sidestep._util.progress import progress_bar
     from sidestep.records import load_record
-    from sidestep.report.cameras import FilmJob, make_films
+    from sidestep.render.films.cameras import FilmJob, make_films
     from sidestep.report.selection import choose_films
     from sidestep.runs.folder import EPISODES, episode_path
 

@@ -178,7 +178,7 @@ def check_places() -> list[Check]:
 def check_video() -> Check:
     """Whether an MP4 file can be written. GIF files always can."""
     from sidestep.errors import MissingExtra, SidestepError
-    from sidestep.report.film import check_film
+    from sidestep.render.films.film import check_film
 
     try:
         check_film(Path("film.mp4"))

@@ -78,8 +78,8 @@ def render(
         return
     if axes:
         raise BadInput("--axes is for a scene alone; leave the scenario's name out")
+    from sidestep.render.films.cameras import draw_still
     from sidestep.render.prepare import compile_beside
-    from sidestep.report.cameras import draw_still
 
     cameras = split_names(camera, ("first",))
     is_policys = POLICY_CAMERA in cameras
@@ -90,7 +90,7 @@ def render(
     changes = {name: value for name, value in light_and_weather.items() if value is not None}
     with quiet_stdout(as_json):
         wanted, base, settings = _find(suite, scenario, set_ or [], policy)
-        with compile_beside("sidestep.report.first_picture"):
+        with compile_beside("sidestep.render.films.first_picture"):
             record = _run_until(wanted, base, policy, settings, seed, time)
         draw_still(
             record,
@@ -110,7 +110,7 @@ def render(
 
 def _draw_scene(reference: str, out: Path, size: str | None, axes: bool, as_json: bool) -> None:
     from sidestep import registry
-    from sidestep.report.topview import draw_scene
+    from sidestep.render.films.top_view import draw_scene
     from sidestep.scenes.compile import compile_scene
     from sidestep.scenes.load import resolve_scene
 

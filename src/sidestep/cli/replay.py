@@ -96,7 +96,7 @@ def _film(
 ) -> None:
     from sidestep._util.progress import progress_bar
     from sidestep.cli.cameras import check_renderer, sized, split_names
-    from sidestep.report.cameras import draw_film
+    from sidestep.render.films.cameras import draw_film
 
     cameras = split_names(camera, ("top",))
     check_renderer(cameras)

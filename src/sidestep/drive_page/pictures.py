@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from PIL import Image
 
-from sidestep.drawing import TopView
-from sidestep.drawing.canvas import bounds_around
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
+from sidestep.render.top_view import TopView
+from sidestep.render.top_view.canvas import bounds_around
 from sidestep.simulation.observe import Observer
 from sidestep.simulation.sensors.camera import with_camera
 from sidestep.simulation.session import Session

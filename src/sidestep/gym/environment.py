@@ -9,7 +9,6 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from sidestep.drawing import TopView
 from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
 from sidestep.gym.observation import EnvironmentCameras, action_space, choose_sensors, room_for_people
@@ -18,6 +17,7 @@ from sidestep.gym.training import Training, describe_training
 from sidestep.kernels import elementary, layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.referee import ENDING, NEWS, RUNNING, SUCCEEDED, TIMEOUT_NEWS
+from sidestep.render.top_view import TopView
 from sidestep.simulation.build import World
 from sidestep.simulation.worlds import Worlds
 from sidestep.types.base import FloatArray

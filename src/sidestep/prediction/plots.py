@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from sidestep.drawing import palette
 from sidestep.prediction import toy
 from sidestep.prediction.bootstrap import RocBand
+from sidestep.render.top_view import palette
 from sidestep.report.plots import INK, QUIET, STYLE, new_figure, tidy
 from sidestep.types.base import FloatArray
 

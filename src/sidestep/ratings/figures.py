@@ -14,9 +14,9 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from sidestep.drawing import palette
 from sidestep.ratings.questionnaire import Questionnaire
 from sidestep.ratings.summary import ItemAverage, SummaryCell
+from sidestep.render.top_view import palette
 from sidestep.report.plots import INK, QUIET, STYLE, new_figure, tidy
 
 UNFAVOURABLE, NEUTRAL, FAVOURABLE = palette.rgb("#b5452c"), palette.rgb("#c3c8d0"), palette.rgb("#2560b0")

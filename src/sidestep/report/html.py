@@ -17,11 +17,11 @@ from urllib.parse import quote
 
 from sidestep import registry
 from sidestep._util.writing import whole_file
-from sidestep.drawing import palette
 from sidestep.errors import BadInput, SidestepError
 from sidestep.metrics.observed import races
 from sidestep.metrics.score import common_source
 from sidestep.metrics.sources import REFERENCES, SIDESTEP
+from sidestep.render.top_view import palette
 from sidestep.report.papers import SectionContent, make_sections
 from sidestep.report.people_cost import cost_sections
 from sidestep.report.selection import LabelledEpisode, choose_replays, film_rank, label_episodes, policy_colours

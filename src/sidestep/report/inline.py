@@ -16,7 +16,7 @@ from PIL import Image
 
 from sidestep.errors import BadInput
 from sidestep.metrics.series import pedestrian_centre_distance
-from sidestep.report.topview import EpisodeView
+from sidestep.render.films.top_view import EpisodeView
 from sidestep.report.viewer.page import viewer_page, write_viewer
 from sidestep.types.record import EpisodeRecord
 

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from sidestep.drawing import palette
+from sidestep.render.top_view import palette
 from sidestep.report.summary import MetricColumn
 from sidestep.types.base import FloatArray
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidestep.drawing import palette
 from sidestep.errors import RecordError
 from sidestep.metrics.score import EpisodeScores
 from sidestep.records import load_record
+from sidestep.render.top_view import palette
 from sidestep.runs.folder import RUN_FILE, episode_path, safe_name
 from sidestep.runs.score import ScoredRun, record_paths
 from sidestep.types.outcome import PRECEDENCE, Outcome

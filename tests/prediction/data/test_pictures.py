@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sidestep.drawing.palette import rgb
 from sidestep.errors import BadInput
 from sidestep.prediction.data import make_samples
 from sidestep.prediction.forecasts import forecast_samples
 from sidestep.prediction.pictures import HORIZON_COLOURS, choose_examples, draw_forecasts
 from sidestep.prediction.predictors.kalman import Kalman
+from sidestep.render.top_view.palette import rgb
 from sidestep.types.interactions import GROUND
 from tests.prediction.data.walkers import FRAMES, walkers
 

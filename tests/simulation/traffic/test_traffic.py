@@ -20,9 +20,9 @@ from sidestep.records.exports.episode_log import contacts_of, lidar_scans
 from sidestep.remote.client import observation_of
 from sidestep.remote.guest_messages import ObservationReceiver, ObservationSender
 from sidestep.remote.messages import observation_message
+from sidestep.render.films.cameras import other_robots
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import RecordView
-from sidestep.report.cameras import other_robots
 from sidestep.report.viewer.pack import pack_replays
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world

@@ -17,10 +17,10 @@ import numpy as np
 
 from sidestep._util.reading import read_mapping
 from sidestep._util.writing import whole_file
-from sidestep.drawing import palette
 from sidestep.errors import MissingExtra
 from sidestep.metrics.series import present
 from sidestep.records.exports.episode_log import episode_log, has_lidar, lidar_scans
+from sidestep.render.top_view import palette
 from sidestep.types.base import BoolArray
 from sidestep.types.events import GESTURE_NAMES
 from sidestep.types.record import EpisodeRecord, others

@@ -14,10 +14,10 @@ from typing import Any
 from markupsafe import Markup
 
 from sidestep._util.writing import whole_file, write_whole
-from sidestep.drawing import palette
 from sidestep.errors import BadInput, SidestepError
 from sidestep.interfaces import Metric
 from sidestep.metrics.score import load_metrics
+from sidestep.render.top_view import palette
 from sidestep.report.board.entries import BoardEntry, make_entries, split_of, with_labels
 from sidestep.report.board.groups import Group, entry_json, make_groups
 from sidestep.report.board.held_out import HeldOut

@@ -19,8 +19,8 @@ from PIL import Image
 
 from sidestep import registry
 from sidestep._util.writing import whole_file
-from sidestep.drawing.canvas import Picture
 from sidestep.errors import BadInput
+from sidestep.render.top_view.canvas import Picture
 from sidestep.report.selection import Film, LabelledEpisode, film_list, load_episodes
 from sidestep.report.table_model import Table
 from sidestep.report.table_writer import write_tables
@@ -154,7 +154,7 @@ def make_section_films(
 ) -> list[Path]:
     """Make the films and a list of them; returns the paths, the list last. A film that is there already, of the same
     record by the same cameras, is kept. ``progress`` hears (frames done, in all, which film)."""
-    from sidestep.report.cameras import FilmJob, make_films  # the renderer takes seconds to import
+    from sidestep.render.films.cameras import FilmJob, make_films  # the renderer takes seconds to import
 
     def job(film: Film) -> FilmJob:
         digest = film.episode.scores.digest

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.drawing import palette
-from sidestep.drawing.canvas import Bounds
-from sidestep.drawing.ground import crossing_stripes, ground_of
 from sidestep.metrics import series
 from sidestep.records.exports.episode_log import PLAIN, contacts_of, episode_log, has_lidar, is_invasion
-from sidestep.report.topview import view_of
+from sidestep.render.films.top_view import view_of
+from sidestep.render.top_view import palette
+from sidestep.render.top_view.canvas import Bounds
+from sidestep.render.top_view.ground import crossing_stripes, ground_of
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.events import GESTURE_NAMES
 from sidestep.types.record import EpisodeRecord, others

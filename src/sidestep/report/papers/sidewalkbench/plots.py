@@ -15,7 +15,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from sidestep.drawing import palette
+from sidestep.render.top_view import palette
 from sidestep.report.papers.sidewalkbench.episodes import (
     BEHAVIOURS,
     LONG,

@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from sidestep.drawing import palette
 from sidestep.metrics.series import MAX_DISTANCE_M, MAX_TIME_TO_COLLISION_S
+from sidestep.render.top_view import palette
 from sidestep.report.papers.socnavbench.episodes import DIALECTS, SocnavEpisode, SocnavRun, published
 from sidestep.report.plots import INK, QUIET, STYLE, Illustration, jitter, new_figure, thinned, tidy
 from sidestep.types.base import FloatArray

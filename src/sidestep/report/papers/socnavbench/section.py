@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.drawing.canvas import Picture
 from sidestep.errors import UnknownName
+from sidestep.render.films.top_view import GAP_PX, draw_strip, view_of
+from sidestep.render.top_view.canvas import Picture
 from sidestep.report.papers import Photograph, ReportSection, SectionContent
 from sidestep.report.papers.socnavbench.episodes import SUITE, Key, SocnavRun, published, read_socnav
 from sidestep.report.papers.socnavbench.tables import compared_episodes, oracle_table, socnav_tables
 from sidestep.report.selection import LabelledEpisode, load_episodes
-from sidestep.report.topview import GAP_PX, draw_strip, view_of
 from sidestep.types.record import EpisodeRecord
 
 MOMENTS = 5

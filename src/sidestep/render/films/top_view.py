@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from sidestep.drawing import TopView, palette
-from sidestep.drawing.canvas import Bounds, Picture, bounds_around
 from sidestep.errors import BadInput
 from sidestep.metrics.series import speed
 from sidestep.records.exports.episode_log import contacts_of, step_at
+from sidestep.render.top_view import TopView, palette
+from sidestep.render.top_view.canvas import Bounds, Picture, bounds_around
 from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.scene import CompiledScene, SceneSpec
 

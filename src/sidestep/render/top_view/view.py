@@ -10,10 +10,10 @@ from math import atan2, cos, hypot, isfinite, pi, sin
 import numpy as np
 from shapely import MultiPoint, Polygon
 
-from sidestep.drawing import palette
-from sidestep.drawing.canvas import Bounds, Canvas, Picture, Viewport, fit_text, paint_trail, text_mask, write
-from sidestep.drawing.ground import ground_of, paint_ground
-from sidestep.drawing.palette import Colour
+from sidestep.render.top_view import palette
+from sidestep.render.top_view.canvas import Bounds, Canvas, Picture, Viewport, fit_text, paint_trail, text_mask, write
+from sidestep.render.top_view.ground import ground_of, paint_ground
+from sidestep.render.top_view.palette import Colour
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.robot import Footprint
 from sidestep.types.scene import SceneSpec

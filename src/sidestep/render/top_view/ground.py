@@ -10,8 +10,8 @@ from PIL import Image, ImageDraw, ImageFilter
 from shapely import LineString
 from shapely.ops import substring
 
-from sidestep.drawing import palette
-from sidestep.drawing.canvas import Picture, Viewport
+from sidestep.render.top_view import palette
+from sidestep.render.top_view.canvas import Picture, Viewport
 from sidestep.types.base import FloatArray
 from sidestep.types.road import Lane, Marking, Roads
 from sidestep.types.scene import SOLID, SceneSpec

@@ -12,15 +12,15 @@ import numpy as np
 from PIL import Image
 
 from sidestep._util.writing import whole_file
-from sidestep.drawing import palette
-from sidestep.drawing.canvas import Picture, fit_text, text_mask, write
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.records.exports.episode_log import step_at
+from sidestep.render.films.film import check_film, film_steps, read_about, write_film
+from sidestep.render.films.top_view import EpisodeView
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import Angle, RecordView
 from sidestep.render.renderer import Images
-from sidestep.report.film import check_film, film_steps, read_about, write_film
-from sidestep.report.topview import EpisodeView
+from sidestep.render.top_view import palette
+from sidestep.render.top_view.canvas import Picture, fit_text, text_mask, write
 from sidestep.simulation.robots import load_robot
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.record import EpisodeRecord, others

@@ -15,8 +15,8 @@ import numpy as np
 from PIL import Image
 
 from sidestep._util.writing import whole_file
-from sidestep.drawing.canvas import Picture
 from sidestep.errors import BadInput, MissingExtra
+from sidestep.render.top_view.canvas import Picture
 from sidestep.types.record import EpisodeRecord
 
 Size = tuple[int, int]

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
-from sidestep.drawing.palette import Colour
 from sidestep.errors import BadInput
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.kernels.layout import float32
+from sidestep.render.top_view.palette import Colour
 from sidestep.types.base import FloatArray, IntArray
 
 Bounds = tuple[float, float, float, float]
