@@ -17,7 +17,7 @@ import sys
 from math import hypot
 from typing import Any
 
-from sidestep.remote.client import HolonomicVelocity, run_client, serve_policy
+from sidestep.runs.remote.client import HolonomicVelocity, run_client, serve_policy
 
 
 class Careful:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.remote.client import Velocity, serve_policy
-from sidestep.remote.session import Session, greet
-from sidestep.remote.wire import Address
+from sidestep.runs.remote.client import Velocity, serve_policy
+from sidestep.runs.remote.session import Session, greet
+from sidestep.runs.remote.wire import Address
 from sidestep.simulation.robots import load_robot
 from sidestep.types import Observation, Pedestrians, RobotState, Task
 

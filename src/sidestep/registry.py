@@ -291,7 +291,7 @@ def _import_file(path: str) -> ModuleType:
 
 
 def is_guest(reference: str) -> bool:
-    """Whether a policy is somebody else's code, which a run keeps in a process of its own (``sidestep.remote``)."""
+    """Whether a policy is somebody else's code, which a run keeps in a process of its own (``sidestep.runs.remote``)."""
     return true_name("policies", reference) not in POLICIES and not reference.startswith((REMOTE, ONNX))
 
 
@@ -418,7 +418,7 @@ def make_policy(reference: str, settings: Mapping[str, Any] | None = None) -> Po
 def policy_maker(reference: str, settings: Mapping[str, Any] | None = None) -> Callable[[], Policy]:
     """What makes such a policy as often as it is called: the name is looked up once."""
     if reference.startswith(REMOTE):
-        factory = partial(import_attribute("sidestep.remote.session:RemotePolicy"), reference.removeprefix(REMOTE))
+        factory = partial(import_attribute("sidestep.runs.remote.session:RemotePolicy"), reference.removeprefix(REMOTE))
     elif reference.startswith(SB3):
         factory = partial(import_attribute("sidestep.gym.sb3_file:load_sb3"), reference.removeprefix(SB3))
     elif reference.startswith(ONNX):

@@ -251,31 +251,31 @@ def saved_model(path: Path) -> None:
 
 def plans(content: bytes) -> None:
     """What a guest publishes of its plans."""
-    from sidestep.remote.guest_messages import plans_of
-    from sidestep.remote.wire import decode
+    from sidestep.runs.remote.guest_messages import plans_of
+    from sidestep.runs.remote.wire import decode
 
     plans_of(decode(content, True))
 
 
 def unchecked_message(content: bytes) -> None:
     """The same without the check of values, as clients read what the benchmark says."""
-    from sidestep.remote.wire import decode
+    from sidestep.runs.remote.wire import decode
 
     decode(content, False)
 
 
 def command(content: bytes) -> None:
     """The answer of a policy."""
-    from sidestep.remote.messages import read_command
-    from sidestep.remote.wire import decode
+    from sidestep.runs.remote.messages import read_command
+    from sidestep.runs.remote.wire import decode
 
     read_command(decode(content, True))
 
 
 def introduction(content: bytes) -> None:
     """What a policy says of itself."""
-    from sidestep.remote.messages import read_introduction
-    from sidestep.remote.wire import check_version, decode
+    from sidestep.runs.remote.messages import read_introduction
+    from sidestep.runs.remote.wire import check_version, decode
 
     found = decode(content, True)
     check_version(found, "policy")
@@ -284,14 +284,14 @@ def introduction(content: bytes) -> None:
 
 def address(text: str) -> None:
     """The address of a remote policy."""
-    from sidestep.remote.wire import Address
+    from sidestep.runs.remote.wire import Address
 
     Address.parse(text).is_local  # noqa: B018 - reading is the point
 
 
 def joystick(text: str) -> None:
     """A message of a SocNavBench client."""
-    from sidestep.remote.joystick import JoystickPolicy
+    from sidestep.runs.remote.joystick import JoystickPolicy
 
     reader = JoystickPolicy.__new__(JoystickPolicy)
     reader._frame = type("Frame", (), {"x": 0.0, "y": 0.0})()  # type: ignore[assignment]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from sidestep.errors import SidestepError
-from sidestep.remote.wire import WireError
+from sidestep.runs.remote.wire import WireError
 from tests.datasets.conftest import FILES
 from tests.fuzz import binary, readers, seeds
 from tests.fuzz.damage import damage

@@ -19,8 +19,8 @@ from sidestep.policies.cadrl.network import SHIPPED, load_weights
 from sidestep.prediction.data.recorded import load_ind
 from sidestep.ratings.table import read_ratings
 from sidestep.records.lerobot_layout import read_table
-from sidestep.remote.messages import read_command
-from sidestep.remote.wire import Address, Garbled
+from sidestep.runs.remote.messages import read_command
+from sidestep.runs.remote.wire import Address, Garbled
 from sidestep.scenes.load import resolve_scene
 from tests.fuzz.guard import within
 from tests.fuzz.target import case, check

@@ -12,8 +12,8 @@ from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.interfaces import CrowdModel, Policy, Sensor
 from sidestep.records import load_record
-from sidestep.remote.guests import Guests
 from sidestep.runs import make_plan, run_benchmark
+from sidestep.runs.remote.guests import Guests
 from sidestep.simulation import build_world, check_policy, run_episode
 from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord, Observation, Scenario, Velocity

@@ -16,8 +16,8 @@ from sidestep.errors import BadInput, did_you_mean
 if TYPE_CHECKING:
     from sidestep.interfaces import Suite
     from sidestep.metrics.score import EpisodeScores
-    from sidestep.remote.isolation import Isolation
     from sidestep.runs.plan import Plan
+    from sidestep.runs.remote.isolation import Isolation
     from sidestep.runs.runner import RunResult
 
 SuiteName = Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")]
@@ -363,7 +363,7 @@ def choose_isolation(
     isolate: bool = False, limits: Mapping[str, str | float | None] | None = None, processes: int = 256
 ) -> Isolation:
     """The limits that the options name; sizes are still text."""
-    from sidestep.remote.isolation import Isolation, parse_size
+    from sidestep.runs.remote.isolation import Isolation, parse_size
 
     values = {
         name: parse_size(value, f"--limit-{name.partition('_')[0]}") if isinstance(value, str) else value

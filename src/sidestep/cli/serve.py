@@ -21,7 +21,7 @@ from sidestep.cli.verb import AsJson, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
-    from sidestep.remote.host import Host
+    from sidestep.runs.remote.host import Host
 
 DEFAULT_ADDRESS = "127.0.0.1:5577"
 
@@ -111,9 +111,9 @@ def serve(
 def _host(
     protocol: str, listen: str | None, name: str | None, token: str | None, reconnect: float, dynamics: str
 ) -> Host:
-    from sidestep.remote.host import SidestepHost
-    from sidestep.remote.joystick import DEFAULT_PREFIX, JoystickHost
     from sidestep.runs.episode import why_not_built
+    from sidestep.runs.remote.host import SidestepHost
+    from sidestep.runs.remote.joystick import DEFAULT_PREFIX, JoystickHost
 
     if protocol == "sidestep":
         return SidestepHost(listen or DEFAULT_ADDRESS, token=token, name=name, reconnect_s=reconnect, say=say)

@@ -23,8 +23,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from sidestep.errors import BadInput
-from sidestep.remote.guests import describe_exit, end_all
 from sidestep.runs.episode import EpisodeTask, TaskResult, stop_saving
+from sidestep.runs.remote.guests import describe_exit, end_all
 
 Work = Callable[[EpisodeTask], TaskResult]
 

@@ -16,9 +16,6 @@ from sidestep import registry
 from sidestep._util import reading
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Suite
-from sidestep.remote.guest_messages import check_settings
-from sidestep.remote.guests import introduce
-from sidestep.remote.isolation import Isolation
 from sidestep.runs.provenance import (
     PLUG_IN,
     policy_version,
@@ -27,6 +24,9 @@ from sidestep.runs.provenance import (
     setting_files,
     simulator_version,
 )
+from sidestep.runs.remote.guest_messages import check_settings
+from sidestep.runs.remote.guests import introduce
+from sidestep.runs.remote.isolation import Isolation
 from sidestep.suites.files import base_of
 from sidestep.types.base import Model, NonNegative, Positive
 from sidestep.types.scenario import Scenario

@@ -31,7 +31,7 @@ from sidestep.version import __version__
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SIMULATOR = (
-    "_util/exact.py", "datasets", "kernels", "prediction", "remote", "render", "scenes", "simulation", "types",
+    "_util/exact.py", "datasets", "kernels", "prediction", "render", "runs/remote", "scenes", "simulation", "types",
 )  # fmt: skip
 """Parts of the package that make what happens in an episode, whoever drives: people, robots, what sensors and cameras
 see, how recordings are read, what a guest is told and how it answers."""

@@ -12,8 +12,6 @@ from typing import Any
 
 from sidestep.errors import BadInput, SidestepError
 from sidestep.metrics.score import EpisodeScores
-from sidestep.remote.guests import Guests
-from sidestep.remote.host import Host
 from sidestep.runs.episode import EpisodeTask, MakePolicy, RunEpisode, TaskResult, as_failed, run_task
 from sidestep.runs.executors import Executor, Serial, WorkerProcesses, refuse_in_import, run_with_retry
 from sidestep.runs.folder import (
@@ -30,6 +28,8 @@ from sidestep.runs.folder import (
 from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.provenance import sensor_files
 from sidestep.runs.ray_executor import Ray
+from sidestep.runs.remote.guests import Guests
+from sidestep.runs.remote.host import Host
 from sidestep.runs.storage import IN_FOLDER, Storage
 from sidestep.types.outcome import Outcome
 
@@ -171,7 +171,7 @@ def choose_executor(plan: Plan, workers: int | None = None, ray: str | None = No
     """Ray if an address is given; this process for one worker and our own policies only; else worker
     processes.
 
-    Somebody else's policy has a process of its own besides (``sidestep.remote``).
+    Somebody else's policy has a process of its own besides (``sidestep.runs.remote``).
     """
     if ray is not None:
         return Ray(ray, workers)

@@ -16,12 +16,12 @@ import numpy as np
 from sidestep.errors import BadInput
 from sidestep.records import load_record
 from sidestep.registry import REMOTE
-from sidestep.remote.guests import Guests
-from sidestep.remote.wire import Address
 from sidestep.runs.episode import EpisodeTask, RunEpisode, as_failed, run_task
 from sidestep.runs.executors import refuse_in_import, run_with_retry
 from sidestep.runs.folder import load_run
 from sidestep.runs.plan import Plan
+from sidestep.runs.remote.guests import Guests
+from sidestep.runs.remote.wire import Address
 from sidestep.runs.runner import choose_executor, tasks_of
 from sidestep.types.record import FORMAT_VERSION, EpisodeRecord
 

@@ -17,13 +17,13 @@ from sidestep.metrics.pedestrians import minimum_vehicle_distance
 from sidestep.policies.trivial import Stop, Straight
 from sidestep.records import load_record, save_record
 from sidestep.records.exports.episode_log import contacts_of, lidar_scans
-from sidestep.remote.client import observation_of
-from sidestep.remote.guest_messages import ObservationReceiver, ObservationSender
-from sidestep.remote.messages import observation_message
 from sidestep.render.films.cameras import other_robots
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import RecordView
 from sidestep.report.viewer.pack import pack_replays
+from sidestep.runs.remote.client import observation_of
+from sidestep.runs.remote.guest_messages import ObservationReceiver, ObservationSender
+from sidestep.runs.remote.messages import observation_message
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.simulation.loop import Episode, describe_policy, run_episodes

@@ -14,8 +14,8 @@ from contextlib import suppress
 from sidestep import registry
 from sidestep.errors import BadInput, describe_error, place_of, printable, short_traceback
 from sidestep.interfaces import Policy
-from sidestep.remote.client import command_message
-from sidestep.remote.guest_messages import (
+from sidestep.runs.remote.client import command_message
+from sidestep.runs.remote.guest_messages import (
     ObservationReceiver,
     as_plain_data,
     camera_message,
@@ -23,7 +23,7 @@ from sidestep.remote.guest_messages import (
     plans_message,
     task_of,
 )
-from sidestep.remote.wire import PROTOCOL, Address, Connection, Message, WireError, connect
+from sidestep.runs.remote.wire import PROTOCOL, Address, Connection, Message, WireError, connect
 from sidestep.types import EpisodeEnd, MetricResult
 from sidestep.types.command import checked_command
 

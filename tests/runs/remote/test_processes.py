@@ -18,18 +18,18 @@ import pytest
 from typer.testing import CliRunner
 
 from sidestep.cli import app
-from sidestep.remote import client, wire
-from sidestep.remote.client import run_client
-from sidestep.remote.host import SidestepHost
 from sidestep.runs.folder import load_run
 from sidestep.runs.plan import make_plan
+from sidestep.runs.remote import client, wire
+from sidestep.runs.remote.client import run_client
+from sidestep.runs.remote.host import SidestepHost
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import score_run
 from sidestep.suites.files import load_suite
-from tests.remote.joystick_client import JoystickClient, one_position
-from tests.remote.worlds import Ahead, Client, made_here, run_host, serve_to
+from tests.runs.remote.joystick_client import JoystickClient, one_position
+from tests.runs.remote.worlds import Ahead, Client, made_here, run_host, serve_to
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "remote"
 COMPILER = shutil.which("cc")
 COLD_S = 180.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from sidestep import registry
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.remote.wire import Garbled, Message, Refused
+from sidestep.runs.remote.wire import Garbled, Message, Refused
 from sidestep.types import (
     Command,
     Drive,

@@ -22,15 +22,15 @@ from typer.testing import CliRunner
 from sidestep.cli import app
 from sidestep.errors import BadInput
 from sidestep.records import load_record
-from sidestep.remote.guest_keeper import HEAD_BYTES, TAIL_BYTES, Output
-from sidestep.remote.guest_process import Report
-from sidestep.remote.guests import GuestProcess, Guests
-from sidestep.remote.isolation import Isolation, guest_environment, parse_size
 from sidestep.runs.episode import EpisodeTask, run_task
 from sidestep.runs.plan import PolicyPlan
+from sidestep.runs.remote.guest_keeper import HEAD_BYTES, TAIL_BYTES, Output
+from sidestep.runs.remote.guest_process import Report
+from sidestep.runs.remote.guests import GuestProcess, Guests
+from sidestep.runs.remote.isolation import Isolation, guest_environment, parse_size
 from sidestep.types.record import EpisodeRecord
-from tests.remote.test_misbehaviour import SCENARIOS
-from tests.remote.test_users_policy import is_there, within
+from tests.runs.remote.test_misbehaviour import SCENARIOS
+from tests.runs.remote.test_users_policy import is_there, within
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only on Linux: limits are kept there")
 
@@ -215,9 +215,7 @@ def test_descendants_end_when_the_process_of_the_benchmark_is_killed(tmp_path: P
         f"{POLICY}        ...\n\nsubprocess.Popen([sys.executable, '-c', {child!r}], start_new_session=True)\n"
         f"while not Path({str(tmp_path / 'pid')!r}).exists():\n    time.sleep(0.01)\n"
     )
-    code = (
-        f"import time\nfrom sidestep.remote.guests import GuestProcess\nkept = GuestProcess({str(file) + ':Sins'!r})\n"
-    )
+    code = f"import time\nfrom sidestep.runs.remote.guests import GuestProcess\nkept = GuestProcess({str(file) + ':Sins'!r})\n"
     code += "print(kept.look().pid, flush=True)\ntime.sleep(1000)"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     try:

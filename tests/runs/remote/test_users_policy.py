@@ -19,11 +19,11 @@ from sidestep.cli.listing import list_policies
 from sidestep.cli.run import parse_settings, tell_failures
 from sidestep.errors import BadInput
 from sidestep.metrics.score import EpisodeScores
-from sidestep.remote.guests import introduce
 from sidestep.runs.folder import episode_path, open_folder
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
+from sidestep.runs.remote.guests import introduce
 from sidestep.runs.runner import RunResult, run_benchmark
-from tests.remote.test_misbehaviour import FILE, SCENARIOS, plan_of
+from tests.runs.remote.test_misbehaviour import FILE, SCENARIOS, plan_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="only on POSIX systems: signals")
 
@@ -151,14 +151,14 @@ def test_what_a_guest_has_started_ends_with_the_run(how: int, folder: Path) -> N
         "from sidestep.runs.plan import Plan, PolicyPlan\n"
         "from sidestep.runs.runner import run_benchmark\n"
         "from sidestep.cli.run import resumable\n"
-        "from tests.remote.test_misbehaviour import SCENARIOS\n"
+        "from tests.runs.remote.test_misbehaviour import SCENARIOS\n"
         "if __name__ == '__main__':\n"
         f"    policy = PolicyPlan(name='own.py:Lingers', settings={{'told': {str(told)!r}}})\n"
         "    with resumable(Path('run')):\n"
         "        run_benchmark(Plan(suite='t', scenarios=SCENARIOS, policies=(policy,), seeds=(0,)), Path('run'))\n"
     )
     (folder / "main.py").write_text(code)
-    path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
+    path = os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])
     process = subprocess.Popen([sys.executable, "main.py"], env={**os.environ, "PYTHONPATH": path})
     try:
         assert within(60.0, lambda: told.exists() and bool(told.read_text()))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sidestep.remote.isolation import Isolation, guest_environment
+from sidestep.runs.remote.isolation import Isolation, guest_environment
 
 KEEPER = Path(__file__).with_name("guest_keeper.py")
 ANSWER_S = 30.0
@@ -24,7 +24,7 @@ END_S = 12.0
 """Time for the keeper to end everything, s."""
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from sidestep.remote.guest_child import main; main(sys.argv[1])"
+    "from sidestep.runs.remote.guest_child import main; main(sys.argv[1])"
 )  # fmt: skip
 
 

@@ -13,9 +13,15 @@ from typing import Any
 
 from sidestep.errors import LONGEST_TRACEBACK, BadInput, GuestFailed, printable
 from sidestep.interfaces import Policy
-from sidestep.remote.client import TOKEN_VARIABLE
-from sidestep.remote.messages import Introduction, observation_message, read_command, read_introduction, task_message
-from sidestep.remote.wire import (
+from sidestep.runs.remote.client import TOKEN_VARIABLE
+from sidestep.runs.remote.messages import (
+    Introduction,
+    observation_message,
+    read_command,
+    read_introduction,
+    task_message,
+)
+from sidestep.runs.remote.wire import (
     HELLO_S,
     POLICY_LIMIT,
     PROTOCOL,
@@ -219,7 +225,7 @@ class SessionPolicy(IntroducedPolicy):
 
 
 class RemotePolicy(IntroducedPolicy):
-    """Connects to a policy server (``sidestep.remote.client.serve_policy``), once per episode.
+    """Connects to a policy server (``sidestep.runs.remote.client.serve_policy``), once per episode.
 
     Whether anybody listens is found out when the policy is planned (``check_reachable``). Later, in the middle of a
     run, a server that is gone is the policy's failure: it needs nothing then and fails in ``reset``, so that the

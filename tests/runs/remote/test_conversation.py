@@ -15,14 +15,14 @@ import pytest
 from sidestep.errors import BadInput
 from sidestep.policies.orca import Orca
 from sidestep.records import load_record
-from sidestep.remote.client import run_client, serve_policy
-from sidestep.remote.host import SidestepHost
-from sidestep.remote.wire import Address, Connection, Refused, connect, same_token
 from sidestep.runs.plan import make_plan
+from sidestep.runs.remote.client import run_client, serve_policy
+from sidestep.runs.remote.host import SidestepHost
+from sidestep.runs.remote.wire import Address, Connection, Refused, connect, same_token
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import score_run
 from sidestep.suites.files import load_suite
-from tests.remote.worlds import Ahead, Client, Turning, made_here, run_host, serve_to
+from tests.runs.remote.worlds import Ahead, Client, Turning, made_here, run_host, serve_to
 
 
 @contextmanager
@@ -263,7 +263,7 @@ def test_the_client_hears_why_it_was_refused(suite: Path, tmp_path: Path) -> Non
 
 def test_the_example_of_the_documentation_is_right() -> None:
     """The bytes in docs/remote.md are those of the message above them."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "remote.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "remote.md").read_text(encoding="utf-8")
     dump = page.partition("```hexdump\n")[2].partition("```")[0]
     data = bytes.fromhex("".join(line[10:59] for line in dump.splitlines()))
     assert int.from_bytes(data[:4], "big") == len(data) - 4

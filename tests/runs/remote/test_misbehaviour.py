@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-import sidestep.remote.guests
+import sidestep.runs.remote.guests
 from sidestep.errors import BadInput
 from sidestep.records import load_record
-from sidestep.remote.guests import Guests
 from sidestep.runs.episode import EpisodeTask, run_task
 from sidestep.runs.folder import load_results
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
+from sidestep.runs.remote.guests import Guests
 from sidestep.runs.runner import RunResult, run_benchmark
 from tests.runs.test_plan import FakeSuite
 from tests.simulation.scenarios import make, room
@@ -157,8 +157,8 @@ def test_nothing_reaches_the_terminal(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 
 def test_a_constructor_or_reset_that_hangs_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sidestep.remote.guests, "RESET_S", 0.5)
-    monkeypatch.setattr(sidestep.remote.guests, "GRACE_S", 0.2)
+    monkeypatch.setattr(sidestep.runs.remote.guests, "RESET_S", 0.5)
+    monkeypatch.setattr(sidestep.runs.remote.guests, "GRACE_S", 0.2)
     begun = time.monotonic()
     with Guests() as guests:
         for number, wanted in enumerate(("success", "policy_error", "success")):
@@ -182,7 +182,7 @@ def test_a_constructor_or_reset_that_hangs_is_cut_off(tmp_path: Path, monkeypatc
 def test_a_constructor_that_fails_is_told_before_anything_runs(
     tmp_path: Path, body: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sidestep.remote.guests, "START_S", 3.0)
+    monkeypatch.setattr(sidestep.runs.remote.guests, "START_S", 3.0)
     file = tmp_path / "mine.py"
     file.write_text(
         "import os, sys, time\nclass Mine:\n    needs = frozenset()\n    def __init__(self):\n        " + body + "\n"

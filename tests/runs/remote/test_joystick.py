@@ -17,17 +17,17 @@ import pytest
 
 from sidestep.errors import BadInput
 from sidestep.records import load_record
-from sidestep.remote.joystick import JoystickHost, JoystickSockets
-from sidestep.remote.joystick_state import NEVER_S, Frame, traversible
 from sidestep.runs.episode import why_not_built
+from sidestep.runs.remote.joystick import JoystickHost, JoystickSockets
+from sidestep.runs.remote.joystick_state import NEVER_S, Frame, traversible
 from sidestep.runs.verify import verify_run
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation.robots import load_robot
 from sidestep.types import Task
-from tests.remote import joystick_client
-from tests.remote.joystick_client import JoystickClient, one_position, ten_positions, velocity
-from tests.remote.worlds import Client, Served, run_host
+from tests.runs.remote import joystick_client
+from tests.runs.remote.joystick_client import JoystickClient, one_position, ten_positions, velocity
+from tests.runs.remote.worlds import Client, Served, run_host
 
 
 def serve_joystick(
@@ -274,7 +274,7 @@ def test_a_client_that_dies_may_start_again(prefix: Path, suite: Path, tmp_path:
 def test_a_client_that_stays_away_costs_all_that_is_left(
     prefix: Path, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sidestep.remote.joystick.SEND_S", 0.3)
+    monkeypatch.setattr("sidestep.runs.remote.joystick.SEND_S", 0.3)
 
     def run() -> None:
         client = JoystickClient(str(prefix), one_position)

@@ -3,7 +3,7 @@ reads its output, watches its limits, and ends it with everything that it has st
 has been killed.
 
 It runs as a script and imports only light modules of the standard library, so that it starts in a few hundredths of a
-second. The benchmark's side is ``sidestep.remote.guest_process``; both speak lines of JSON over a socket pair.
+second. The benchmark's side is ``sidestep.runs.remote.guest_process``; both speak lines of JSON over a socket pair.
 """
 
 from __future__ import annotations

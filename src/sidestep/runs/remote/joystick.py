@@ -24,11 +24,11 @@ from typing import Any
 
 from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
-from sidestep.remote.host import PAUSE_S, RECONNECT_S, Host, RemoteEpisode
-from sidestep.remote.joystick_state import Contacts, Frame, metadata, power_off, state
-from sidestep.remote.messages import Introduction
-from sidestep.remote.session import ANSWER_S, RESET_S, ClientFailed
-from sidestep.remote.wire import Address, listen, remove_stale, unlinking
+from sidestep.runs.remote.host import PAUSE_S, RECONNECT_S, Host, RemoteEpisode
+from sidestep.runs.remote.joystick_state import Contacts, Frame, metadata, power_off, state
+from sidestep.runs.remote.messages import Introduction
+from sidestep.runs.remote.session import ANSWER_S, RESET_S, ClientFailed
+from sidestep.runs.remote.wire import Address, listen, remove_stale, unlinking
 from sidestep.types import Command, EpisodeEnd, Observation, Position, Task, Velocity
 
 DEFAULT_PREFIX = "/tmp/socnavbench_joystick"

@@ -16,10 +16,16 @@ from numba.core.dispatcher import Dispatcher
 from pydantic import BaseModel, ValidationError
 
 from sidestep import registry
-from sidestep.remote.guest_messages import ObservationReceiver, ObservationSender, plans_message, task_message, task_of
-from sidestep.remote.guests import GuestPolicy, GuestProcess, Guests
 from sidestep.runs.executors import Serial
 from sidestep.runs.plan import Plan, PolicyPlan
+from sidestep.runs.remote.guest_messages import (
+    ObservationReceiver,
+    ObservationSender,
+    plans_message,
+    task_message,
+    task_of,
+)
+from sidestep.runs.remote.guests import GuestPolicy, GuestProcess, Guests
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.verify import verify_run
 from sidestep.simulation import run_episode

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.worlds import SUITE
+from tests.runs.remote.worlds import SUITE
 
 
 @pytest.fixture

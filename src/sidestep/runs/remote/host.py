@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sidestep.errors import BadInput
-from sidestep.remote.messages import Introduction, read_introduction
-from sidestep.remote.session import FailedPolicy, Session, SessionPolicy
-from sidestep.remote.wire import (
+from sidestep.runs.remote.messages import Introduction, read_introduction
+from sidestep.runs.remote.session import FailedPolicy, Session, SessionPolicy
+from sidestep.runs.remote.wire import (
     HELLO_LIMIT,
     HELLO_S,
     POLICY_LIMIT,

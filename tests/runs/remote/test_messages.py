@@ -8,9 +8,9 @@ import msgpack
 import numpy as np
 import pytest
 
-from sidestep.remote import client
-from sidestep.remote.client import command_message, observation_of, task_of
-from sidestep.remote.messages import observation_message, read_command, task_message
+from sidestep.runs.remote import client
+from sidestep.runs.remote.client import command_message, observation_of, task_of
+from sidestep.runs.remote.messages import observation_message, read_command, task_message
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation.robots import load_robot

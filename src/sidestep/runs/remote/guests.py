@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sidestep.errors import LONGEST_TRACEBACK, BadInput, GuestFailed, printable
-from sidestep.remote.guest_messages import ObservationSender, check_settings, plans_of, task_message
-from sidestep.remote.guest_process import KeptProcess, PlainProcess, Report, start_guest
-from sidestep.remote.guest_process import describe_exit as describe_exit  # for workers, which end likewise
-from sidestep.remote.isolation import Isolation
-from sidestep.remote.messages import Introduction, read_command, read_introduction
-from sidestep.remote.session import ANSWER_S, IntroducedPolicy
-from sidestep.remote.wire import (
+from sidestep.runs.remote.guest_messages import ObservationSender, check_settings, plans_of, task_message
+from sidestep.runs.remote.guest_process import KeptProcess, PlainProcess, Report, start_guest
+from sidestep.runs.remote.guest_process import describe_exit as describe_exit  # for workers, which end likewise
+from sidestep.runs.remote.isolation import Isolation
+from sidestep.runs.remote.messages import Introduction, read_command, read_introduction
+from sidestep.runs.remote.session import ANSWER_S, IntroducedPolicy
+from sidestep.runs.remote.wire import (
     PROTOCOL,
     Address,
     Connection,

@@ -16,9 +16,9 @@ import numpy as np
 
 from sidestep.errors import BadInput, printable
 from sidestep.interfaces import Policy
-from sidestep.remote.messages import SCENE_ARRAYS, observation_message, pack_array
-from sidestep.remote.messages import task_message as remote_task_message
-from sidestep.remote.wire import Garbled, Message
+from sidestep.runs.remote.messages import SCENE_ARRAYS, observation_message, pack_array
+from sidestep.runs.remote.messages import task_message as remote_task_message
+from sidestep.runs.remote.wire import Garbled, Message
 from sidestep.types import CompiledScene, Observation, Pedestrians, RobotSpec, RobotState, SceneSpec, Task, Vehicles
 from sidestep.types.observation import Future, LidarScan, PointScan
 from sidestep.types.record import MOST_PLAN_POINTS

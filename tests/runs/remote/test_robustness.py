@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.remote.client import run_client
-from sidestep.remote.messages import read_command
-from sidestep.remote.wire import POLICY_LIMIT, Address, Closed, Connection, Garbled, TimedOut, connect, decode
-from tests.remote.worlds import Ahead, serve_to
+from sidestep.runs.remote.client import run_client
+from sidestep.runs.remote.messages import read_command
+from sidestep.runs.remote.wire import POLICY_LIMIT, Address, Closed, Connection, Garbled, TimedOut, connect, decode
+from tests.runs.remote.worlds import Ahead, serve_to
 
 HELLO = {"type": "hello", "sidestep": 1, "role": "policy", "name": "ahead", "needs": ["goal", "pedestrians"]}
 
@@ -151,7 +151,7 @@ def test_a_client_that_is_late_once_goes_on(suite: Path, tmp_path: Path) -> None
 
 
 def test_a_client_that_hangs_for_good_is_dropped(suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sidestep.remote.session.Session.begin.__defaults__", (0.3,))
+    monkeypatch.setattr("sidestep.runs.remote.session.Session.begin.__defaults__", (0.3,))
     kept: list[socket.socket] = []
     served = serve_to(
         lambda address: kept.append(first_sense(address)),

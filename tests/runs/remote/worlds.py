@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sidestep import registry
-from sidestep.remote.host import Host, SidestepHost
 from sidestep.runs.episode import EpisodeTask
 from sidestep.runs.plan import Mode, make_plan
+from sidestep.runs.remote.host import Host, SidestepHost
 from sidestep.runs.runner import RunResult, serve_plan
 from sidestep.suites.files import load_suite
 from sidestep.types import HolonomicVelocity, Velocity
