@@ -18,6 +18,7 @@ from typing import Any
 from sidestep import registry
 from sidestep.errors import BadInput, UnknownName
 from sidestep.interfaces import Suite, describe_policy
+from sidestep.leaderboard.unpack import opened_runs
 from sidestep.metrics.score import HEADLINES, EpisodeScores, load_metrics
 from sidestep.records import load_record as _load_record
 from sidestep.runs.compare import compare_runs
@@ -151,7 +152,8 @@ class Run:
         folders = [self.folder, *(other.folder if isinstance(other, Run) else Path(other) for other in others)]
         from sidestep.report.terminal import print_comparison
 
-        return Document(compare_runs(folders, metrics or HEADLINES, baseline), print_comparison)
+        with opened_runs(folders) as opened:
+            return Document(compare_runs(opened, metrics or HEADLINES, baseline, shown=folders), print_comparison)
 
     def report(self, path: str | Path | None = None, *others: Run | str | Path) -> Path:
         """Write one self-contained HTML file about this run (and ``others``); default: report.html in its folder."""

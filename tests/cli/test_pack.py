@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from sidestep.cli import app
 from tests.cli.conftest import SUITE
-from tests.runs.packing import members_of, tampered
+from tests.leaderboard.packing import members_of, tampered
 
 POLICY = """
 from sidestep.types import Velocity

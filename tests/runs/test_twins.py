@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
+from sidestep.leaderboard.audit import audit_run
+from sidestep.leaderboard.pack import write_pack
+from sidestep.leaderboard.unpack import opened_runs
 from sidestep.metrics.people_cost import NO_TWIN
 from sidestep.records import load_record
 from sidestep.records.twins import TWINS, twin_path
-from sidestep.runs.audit import audit_run
 from sidestep.runs.folder import RESULTS_FILE, load_results
-from sidestep.runs.pack import write_pack
 from sidestep.runs.plan import make_plan
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import score_run
 from sidestep.runs.twins import COST_METRICS, TwinResult, make_twins
-from sidestep.runs.unpack import opened_runs
 from sidestep.suites.files import load_suite
 
 SUITE = """

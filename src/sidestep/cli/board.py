@@ -46,9 +46,9 @@ def build(
 ) -> None:
     """Check packs, rank comparable entries with ties, and write a site that needs no network."""
     from sidestep._util.progress import progress_bar
-    from sidestep.report.board import write_board
-    from sidestep.report.board.held_out import read_commitment, read_secret
-    from sidestep.report.board.site import Settings
+    from sidestep.leaderboard import write_board
+    from sidestep.leaderboard.held_out import read_commitment, read_secret
+    from sidestep.leaderboard.site import Settings
     from sidestep.simulation.prepare import prepare_kernels
 
     secrets = [read_secret(file) for file in secret or ()]
@@ -88,7 +88,7 @@ def seeds(
     import json
 
     from sidestep._util.writing import write_whole
-    from sidestep.report.board.held_out import draw_seeds, read_secret
+    from sidestep.leaderboard.held_out import draw_seeds, read_secret
 
     drawn = draw_seeds(read_secret(secret, make=True), suite, count)
     if out is not None:

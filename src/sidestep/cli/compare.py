@@ -27,6 +27,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare policies and runs episode by episode: paired differences with intervals and corrected p-values."""
+    from sidestep.leaderboard.unpack import opened_runs
     from sidestep.metrics.score import HEADLINES, load_metrics
     from sidestep.report.terminal import print_comparison
     from sidestep.runs.compare import compare_runs
@@ -34,8 +35,8 @@ def compare(
     if metric and every:
         raise BadInput("--all shows every metric; leave out either --all or --metric")
     load_metrics(metric or ())  # an unknown name is an error
-    with quiet_stdout(as_json):
-        document = compare_runs(runs, None if every else metric or HEADLINES, baseline)
+    with quiet_stdout(as_json), opened_runs(runs) as opened:
+        document = compare_runs(opened, None if every else metric or HEADLINES, baseline, shown=runs)
     if as_json:
         print_json(document)
     else:

@@ -34,7 +34,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Pack RUN: plan, versions, environment, records, results and the source of policies, with the hash of each."""
-    from sidestep.runs.pack import write_pack
+    from sidestep.leaderboard.pack import write_pack
 
     with quiet_stdout(as_json):
         packed = write_pack(run, out, source=source, key=sign)
@@ -56,7 +56,7 @@ def keygen(
     as_json: AsJson = False,
 ) -> None:
     """Make an Ed25519 key to sign packs with. Needs the extra `sign`."""
-    from sidestep.runs.signatures import make_key
+    from sidestep.leaderboard.signatures import make_key
 
     made = make_key(key)
     if as_json:

@@ -50,9 +50,9 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a self-contained HTML report about one or more runs."""
+    from sidestep.leaderboard.unpack import is_pack, opened_runs
     from sidestep.report import write_report
     from sidestep.runs.folder import load_run
-    from sidestep.runs.unpack import is_pack, opened_runs
 
     if films is None and (film_policy or camera or size):
         raise BadInput("--film-policy, --camera and --size say what --films films; give --films DIR too")

@@ -20,9 +20,9 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Compute the metrics of the records of RUN, without simulating."""
+    from sidestep.leaderboard.unpack import opened_runs
     from sidestep.report.terminal import print_summary
     from sidestep.runs.score import score_run, summarise
-    from sidestep.runs.unpack import opened_runs
 
     with quiet_stdout(as_json), opened_runs([run]) as [folder]:
         scored = score_run(folder, dialect, metric or None)

@@ -11,9 +11,9 @@ from sidestep.cli.verb import CHECK_FAILED, AsJson, print_json, quiet_stdout, ve
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
+    from sidestep.leaderboard.verify_pack import PackVerification
     from sidestep.runs.episode import EpisodeTask
     from sidestep.runs.verify import Verification
-    from sidestep.runs.verify_pack import PackVerification
 
 MOST_TOLD = 20
 
@@ -37,9 +37,9 @@ def verify(
     """Run episodes again and compare them with their records, bit for bit. Of a pack also check hashes, signature,
     completeness and scores. Exit code 1 if something differs."""
     from sidestep._util.progress import progress_bar
-    from sidestep.runs.unpack import is_pack
+    from sidestep.leaderboard.unpack import is_pack
+    from sidestep.leaderboard.verify_pack import verify_pack
     from sidestep.runs.verify import verify_run
-    from sidestep.runs.verify_pack import verify_pack
     from sidestep.simulation.prepare import prepare_kernels
 
     of_pack = is_pack(run)

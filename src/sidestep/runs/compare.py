@@ -31,6 +31,7 @@ from sidestep.metrics.observed import (
     parse_observed,
     races,
 )
+from sidestep.metrics.ranking import as_json, better_side, rank, same_episodes
 from sidestep.metrics.rates import DISTANCE, RATES, compare_rates
 from sidestep.metrics.score import HEADLINES, EpisodeScores, by_policy, common_source, directions
 from sidestep.metrics.series import INDICATOR_UNIT
@@ -42,9 +43,7 @@ from sidestep.metrics.statistics import (
     sign_flip_p,
     wilcoxon_p,
 )
-from sidestep.runs.ranking import as_json, better_side, rank, same_episodes
 from sidestep.runs.score import ScoredRun, read_run
-from sidestep.runs.unpack import opened_runs
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import Outcome
 
@@ -90,12 +89,16 @@ class Entry:
 
 
 def compare_runs(
-    folders: Sequence[Path], metrics: Sequence[str] | None = HEADLINES, baseline: str | None = None
+    folders: Sequence[Path],
+    metrics: Sequence[str] | None = HEADLINES,
+    baseline: str | None = None,
+    shown: Sequence[Path] | None = None,
 ) -> dict[str, Any]:
     """Every pair of policies of the runs that share episodes, suite by suite; with ``baseline``, a policy or label,
-    only the pairs with it. ``metrics`` None: all that both have. Packs may stand for run folders."""
-    with opened_runs(folders) as opened:
-        runs = [replace(read_run(run), folder=folder) for run, folder in zip(opened, folders, strict=True)]
+    only the pairs with it. ``metrics`` None: all that both have. ``shown``: how to name the
+    folders, where they are unpacked packs."""
+    folders_shown = folders if shown is None else shown
+    runs = [replace(read_run(run), folder=name) for run, name in zip(folders, folders_shown, strict=True)]
     dialects = {run.dialect for run in runs}
     if len(dialects) > 1:
         raise BadInput(
@@ -110,7 +113,7 @@ def compare_runs(
     classes = {entry.label: observation_class(entry.observed) for entry in entries}
     _correct(pairs, {entry.label for entry in entries if entry.privileged}, classes)
     return {
-        "runs": [str(folder) for folder in folders],
+        "runs": [str(folder) for folder in folders_shown],
         "dialect": dialects.pop(),
         "entries": [
             {

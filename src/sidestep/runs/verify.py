@@ -1,5 +1,5 @@
 """Run episodes again and compare digests; on a difference, find its first step and quantity. Of packs see
-``sidestep.runs.verify_pack``."""
+``sidestep.leaderboard.verify_pack``."""
 
 from __future__ import annotations
 

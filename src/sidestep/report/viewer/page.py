@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sidestep._util.writing import whole_file
@@ -43,10 +43,11 @@ def style(extra: Sequence[str] = ()) -> Markup:
     return Markup("\n".join([_text("theme.css"), themes, *map(_text, extra), _text("player.css")]))
 
 
-def templates() -> Environment:
-    """The pages' templates: everything that is put into them is escaped, and nothing may be missing."""
+def templates(*packages: str) -> Environment:
+    """Templates of reports and of further ``packages``: everything that is put into them is escaped, and nothing may be
+    missing."""
     return Environment(
-        loader=PackageLoader("sidestep.report", "templates"),
+        loader=ChoiceLoader([PackageLoader(package, "templates") for package in (*packages, "sidestep.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

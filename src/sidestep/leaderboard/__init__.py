@@ -3,7 +3,7 @@ judges packs, ``groups`` ranks what is comparable, ``site`` writes pages that ne
 the records of a pack, never taken from its table of results.
 """
 
-from sidestep.report.board.held_out import HeldOut, draw_seeds
-from sidestep.report.board.site import Board, write_board
+from sidestep.leaderboard.held_out import HeldOut, draw_seeds
+from sidestep.leaderboard.site import Board, write_board
 
 __all__ = ["Board", "HeldOut", "draw_seeds", "write_board"]

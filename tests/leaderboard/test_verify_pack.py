@@ -10,12 +10,11 @@ import pytest
 
 from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.runs.audit import audit_run
-from sidestep.runs.signatures import make_key
-from sidestep.runs.verify_pack import PackVerification, verify_pack
+from sidestep.leaderboard.audit import audit_run
+from sidestep.leaderboard.signatures import make_key
+from sidestep.leaderboard.verify_pack import PackVerification, verify_pack
 from sidestep.types import Outcome
-from tests.runs.fake import fake_episode, write_policies
-from tests.runs.packing import (
+from tests.leaderboard.packing import (
     changed_record,
     changed_results,
     make_pack,
@@ -23,6 +22,7 @@ from tests.runs.packing import (
     members_of,
     tampered,
 )
+from tests.runs.fake import fake_episode, write_policies
 
 pytestmark = pytest.mark.usefixtures("in_process")
 FIRST, SECOND = (f"episodes/raises/s0__seed{seed}.parquet" for seed in (0, 1))
@@ -107,8 +107,8 @@ def test_an_invented_record_is_found_by_running_it_again(tmp_path: Path) -> None
 
 
 def rescored(pack: Path, folder: Path) -> bytes:
+    from sidestep.leaderboard.unpack import unpacked
     from sidestep.runs.score import score_run
-    from sidestep.runs.unpack import unpacked
 
     with unpacked(pack) as inside:
         score_run(inside.folder)
@@ -160,7 +160,7 @@ def test_an_edited_record(tmp_path: Path) -> None:
 
 
 def test_the_key_has_to_be_the_one(tmp_path: Path) -> None:
-    from sidestep.runs.pack import write_pack
+    from sidestep.leaderboard.pack import write_pack
 
     run = make_run(tmp_path)
     for name in ("mine", "other"):

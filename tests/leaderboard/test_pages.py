@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.leaderboard.conftest import Build
+from tests.leaderboard.packing import make_pack
 from tests.needs import CHROMIUM, in_browser
-from tests.report.board.conftest import Build
-from tests.runs.packing import make_pack
 
 pytestmark = in_browser
 

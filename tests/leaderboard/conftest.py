@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sidestep.report.board.site import Board, Settings, write_board
+from sidestep.leaderboard.site import Board, Settings, write_board
 from sidestep.runs.executors import Serial
 
 Build = Callable[..., Board]

@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput, SidestepError
-from sidestep.runs import unpack
+from sidestep.leaderboard import unpack
+from sidestep.leaderboard.pack import MEMBER, write_pack
+from sidestep.leaderboard.signatures import make_key
+from sidestep.leaderboard.unpack import is_pack, opened_runs, unpacked
 from sidestep.runs.compare import compare_runs
 from sidestep.runs.folder import load_run
-from sidestep.runs.pack import MEMBER, write_pack
 from sidestep.runs.score import read_run, score_run
-from sidestep.runs.signatures import make_key
-from sidestep.runs.unpack import is_pack, opened_runs, unpacked
-from tests.runs.packing import make_pack, make_run, members_of, tampered, write_members
+from tests.leaderboard.packing import make_pack, make_run, members_of, tampered, write_members
 
 pytestmark = pytest.mark.usefixtures("in_process")
 FIRST = "episodes/steady/s0__seed0.parquet"
@@ -105,7 +105,8 @@ def test_commands_take_packs_for_runs(tmp_path: Path) -> None:
             each.digest for each in read_run(folder).episodes
         ]
     assert not inside.exists(), "what was unpacked is deleted"
-    document = compare_runs([pack])
+    with opened_runs([pack]) as opened:
+        document = compare_runs(opened)
     assert document["runs"] == [str(pack)]
     assert document["pairs"] == compare_runs([tmp_path / "run"])["pairs"]
 

@@ -1,4 +1,4 @@
-"""A run as one file that a stranger can check: ``write_pack`` makes it, ``sidestep.runs.unpack`` reads it.
+"""A run as one file that a stranger can check: ``write_pack`` makes it, ``sidestep.leaderboard.unpack`` reads it.
 
 A pack is a zip archive of uncompressed members: ``run.json`` (plan and circumstances), ``pack.json`` (environment and
 sources), ``results*.parquet``, ``episodes/…`` (records), ``sources/…`` (code of policies), ``SHA256SUMS`` (the hash of
@@ -24,12 +24,12 @@ from typing import Any
 from sidestep import registry
 from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
+from sidestep.leaderboard.signatures import Signature, sign
 from sidestep.records.twins import TWINS, twin_path
 from sidestep.runs.folder import EPISODES, RESULTS_FILE, RUN_FILE, RunFile, load_run, safe_name
 from sidestep.runs.plan import PolicyPlan
 from sidestep.runs.provenance import PACKAGE, describe_machine, own_sources, policy_version
 from sidestep.runs.runner import tasks_of
-from sidestep.runs.signatures import Signature, sign
 
 PACK_FORMAT = 1
 PACK_FILE = "pack.json"

@@ -16,18 +16,18 @@ from markupsafe import Markup
 from sidestep._util.writing import whole_file, write_whole
 from sidestep.errors import BadInput, SidestepError
 from sidestep.interfaces import Metric
+from sidestep.leaderboard.entries import BoardEntry, make_entries, split_of, with_labels
+from sidestep.leaderboard.groups import Group, entry_json, make_groups
+from sidestep.leaderboard.held_out import HeldOut
+from sidestep.leaderboard.unpack import Pack, unpacked
+from sidestep.leaderboard.verify_pack import check_unpacked
 from sidestep.metrics.score import load_metrics
 from sidestep.render.top_view import palette
-from sidestep.report.board.entries import BoardEntry, make_entries, split_of, with_labels
-from sidestep.report.board.groups import Group, entry_json, make_groups
-from sidestep.report.board.held_out import HeldOut
 from sidestep.report.html import write_report
 from sidestep.report.selection import policy_colours
 from sidestep.report.summary import Summary, summarise
 from sidestep.report.viewer.page import style, templates
 from sidestep.runs.folder import safe_name
-from sidestep.runs.unpack import Pack, unpacked
-from sidestep.runs.verify_pack import check_unpacked
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
 
@@ -156,7 +156,7 @@ def suite_file(suite: str) -> str:
 def _write_pages(board: Board, metric: Metric, out: Path) -> None:
     from sidestep.report.summary import TITLES
 
-    environment = templates()
+    environment = templates("sidestep.leaderboard")
     sheet = Markup(f"{style(['report.css'])}\n{_static('board.css')}")
     shared = {
         "board": board,
@@ -213,7 +213,7 @@ def outcome_parts(entry: BoardEntry) -> list[dict[str, Any]]:
 
 
 def _static(name: str) -> str:
-    return (files("sidestep.report.board") / "static" / name).read_text(encoding="utf-8")
+    return (files("sidestep.leaderboard") / "static" / name).read_text(encoding="utf-8")
 
 
 def _write(path: Path, page: str) -> None:

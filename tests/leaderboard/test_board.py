@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.leaderboard.entries import coverage, split_of
+from sidestep.leaderboard.held_out import draw_seeds, read_commitment, read_secret
+from sidestep.leaderboard.pack import write_pack
+from sidestep.leaderboard.signatures import make_key
+from sidestep.leaderboard.site import Board
 from sidestep.records import load_record, save_record
-from sidestep.report.board.entries import coverage, split_of
-from sidestep.report.board.held_out import draw_seeds, read_commitment, read_secret
-from sidestep.report.board.site import Board
-from sidestep.runs.pack import write_pack
 from sidestep.runs.plan import Plan
 from sidestep.runs.score import score_run
-from sidestep.runs.signatures import make_key
 from sidestep.suites.files import load_suite
 from sidestep.types import Outcome
+from tests.leaderboard.conftest import Build
+from tests.leaderboard.packing import changed_record, changed_results, make_pack, make_run, members_of, tampered
 from tests.records.example import example_scenario
-from tests.report.board.conftest import Build
-from tests.runs.packing import changed_record, changed_results, make_pack, make_run, members_of, tampered
 
 
 def folder(tmp_path: Path, name: str) -> Path:

@@ -9,13 +9,13 @@ from typing import Any
 
 from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.runs.audit import Audit, audit_run
+from sidestep.leaderboard.audit import Audit, audit_run
+from sidestep.leaderboard.signatures import read_public_key
+from sidestep.leaderboard.unpack import Pack, unpacked
 from sidestep.runs.episode import EpisodeTask, RunEpisode
 from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.provenance import PLUG_IN, names_of_files, scenario_files, setting_files, simulator_version
 from sidestep.runs.runner import tasks_of
-from sidestep.runs.signatures import read_public_key
-from sidestep.runs.unpack import Pack, unpacked
 from sidestep.runs.verify import Progress, Verification, run_again, spread, was_served, why_not_again
 
 

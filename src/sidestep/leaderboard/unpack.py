@@ -21,9 +21,9 @@ from typing import Any
 
 from sidestep._util.reading import MOST_BYTES, is_file, parse_json
 from sidestep.errors import BadInput
+from sidestep.leaderboard.pack import BLOCK, MEMBER, PACK_FILE, PACK_FORMAT, SIGNATURE_FILE, SUMS_FILE, sha256_of
+from sidestep.leaderboard.signatures import Signature, check_signature
 from sidestep.runs.folder import RESULTS_FILE, RUN_FILE, safe_name
-from sidestep.runs.pack import BLOCK, MEMBER, PACK_FILE, PACK_FORMAT, SIGNATURE_FILE, SUMS_FILE, sha256_of
-from sidestep.runs.signatures import Signature, check_signature
 
 ZIP_BEGINS = b"PK\x03\x04"
 MOST_MEMBERS = 2_000_000

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
+from sidestep.leaderboard.entries import OPEN, BoardEntry, coverage, split_of, verified_json
 from sidestep.metrics.observed import CLASS_WORDS, INFORMED, ObservationClass, observes_json
-from sidestep.report.board.entries import OPEN, BoardEntry, coverage, split_of, verified_json
+from sidestep.metrics.ranking import Ranked, rank
 from sidestep.report.summary import Summary, summarise
 from sidestep.runs.compare import Entry, compare_pair
-from sidestep.runs.ranking import Ranked, rank
 
 
 @dataclass(frozen=True, eq=False)

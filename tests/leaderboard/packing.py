@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sidestep.leaderboard.pack import SUMS_FILE, sums_text, write_pack
 from sidestep.records import load_record, save_record
 from sidestep.runs.folder import load_results, save_results
-from sidestep.runs.pack import SUMS_FILE, sums_text, write_pack
 from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.provenance import policy_version
 from sidestep.runs.runner import run_benchmark

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidestep.metrics.ranking import Ranked, rank, same_episodes
 from sidestep.metrics.score import EpisodeScores
 from sidestep.runs.compare import Entry, compare_pair, rank_suites
-from sidestep.runs.ranking import Ranked, rank, same_episodes
 from sidestep.types.result import MetricResult
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 from sidestep import registry
 from sidestep.errors import SidestepError
+from sidestep.leaderboard.audit import Problem
+from sidestep.leaderboard.held_out import HeldOut
+from sidestep.leaderboard.verify_pack import PackVerification
 from sidestep.metrics.observed import ObservationClass, Observed, observation_class, parse_observed
 from sidestep.metrics.score import EpisodeScores, by_policy, common_source
-from sidestep.report.board.held_out import HeldOut
-from sidestep.runs.audit import Problem
 from sidestep.runs.folder import safe_name
 from sidestep.runs.plan import Plan
-from sidestep.runs.verify_pack import PackVerification
 from sidestep.suites.files import choose_options, load_suite, option_names
 from sidestep.types.scenario import Scenario
 
