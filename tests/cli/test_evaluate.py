@@ -16,7 +16,7 @@ from typer.testing import Result
 
 from sidestep.cli.evaluate import make_parser
 from sidestep.errors import BadInput
-from sidestep.learn.demonstrations import read_demonstrations
+from sidestep.learning.demonstrations import read_demonstrations
 from tests.cli.conftest import document
 
 Call = Callable[..., Result]

@@ -148,7 +148,7 @@ def interactions(path: Path) -> None:
 
 def demonstrations(path: Path) -> None:
     """Demonstrations, their first and their last frame."""
-    from sidestep.learn.demonstrations import read_demonstrations
+    from sidestep.learning.demonstrations import read_demonstrations
 
     with read_demonstrations(path) as reader:
         if len(reader):
@@ -170,7 +170,7 @@ def recorded_interactions(name: str, folder: Path) -> Prepared:
 
 def lerobot_info(folder: Path) -> Prepared:
     """``meta/info.json`` of a LeRobot dataset."""
-    from sidestep.learn.lerobot import _check_features, _describe_features
+    from sidestep.learning.lerobot import _check_features, _describe_features
     from sidestep.records.lerobot_layout import ANY_VIDEO_PATH, CHUNK, DATA_PATH, read_info
 
     info = {
@@ -190,7 +190,7 @@ def lerobot_episodes(path: Path) -> None:
 
 def event_log(path: Path) -> None:
     """A log of scalars."""
-    from sidestep.learn.event_log import read_records
+    from sidestep.learning.event_log import read_records
 
     list(read_records(path))
 
@@ -300,7 +300,7 @@ def joystick(text: str) -> None:
 
 def drive_page(text: str) -> None:
     """A message of the page of ``sidestep drive``."""
-    from sidestep.drive_page.messages import read_message
+    from sidestep.learning.drive_page.messages import read_message
 
     read_message(text)
 

@@ -10,14 +10,14 @@ import msgpack
 import numpy as np
 
 from sidestep.datasets.sidestep_tracks import SIDESTEP
-from sidestep.learn.event_log import EventLog
+from sidestep.learning.event_log import EventLog
 from sidestep.policies.cadrl.network import SHIPPED
 from sidestep.prediction.data.store import write_interactions
 from sidestep.ratings.table import write_ratings
 from sidestep.records import save_record
 from sidestep.runs.folder import RunFile
 from sidestep.types.tracks import Tracks
-from tests.learn.test_demonstrations import write_episodes
+from tests.learning.test_demonstrations import write_episodes
 from tests.prediction.data.made import drawn
 from tests.ratings.tables import constant, table
 from tests.records.example import example_record

@@ -64,7 +64,7 @@ def measure_camera(id: str, weather: str, effort: Effort, note: Notify) -> Figur
 
 def measure_writing(effort: Effort, note: Notify) -> Figure:
     """Frames per second that go into an HDF5 file, with pictures that hardly compress."""
-    from sidestep.learn.demonstrations import frames_per_second
+    from sidestep.learning.demonstrations import frames_per_second
 
     return Figure(
         "demonstrations/write", "frames/s", [frames_per_second(effort.block_s) for _ in range(effort.repeats)]

@@ -49,8 +49,8 @@ def intersection(
 ) -> None:
     """Drive the intersection suite and write the published HDF5 layout."""
     from sidestep._util.progress import progress_bar
-    from sidestep.learn.demonstrations import DemonstrationWriter
-    from sidestep.learn.drive_demos import DemonstrationPlan, check_plan, drive_demonstrations
+    from sidestep.learning.demonstrations import DemonstrationWriter
+    from sidestep.learning.drive_demos import DemonstrationPlan, check_plan, drive_demonstrations
     from sidestep.simulation.prepare import prepare_kernels
     from sidestep.suites.intersection import TEST_SCENES, TRAIN_WEATHERS, numbered_weathers
 
@@ -88,7 +88,7 @@ def info(
     as_json: AsJson = False,
 ) -> None:
     """Count frames, episodes and actions of a file."""
-    from sidestep.learn.demonstrations import picture_sheet, read_demonstrations, statistics
+    from sidestep.learning.demonstrations import picture_sheet, read_demonstrations, statistics
 
     with read_demonstrations(file) as reader:
         found: dict[str, Any] = statistics(reader).to_dict()
@@ -118,8 +118,8 @@ def convert(
 ) -> None:
     """Convert between the HDF5 layout and LeRobot v3 datasets."""
     from sidestep._util.extras import check_extras
-    from sidestep.learn.demonstrations import read_demonstrations
-    from sidestep.learn.lerobot import from_lerobot, to_lerobot
+    from sidestep.learning.demonstrations import read_demonstrations
+    from sidestep.learning.lerobot import from_lerobot, to_lerobot
 
     check_extras("converting to and from LeRobot", "video")
     if source.is_dir():

@@ -241,8 +241,8 @@ def _save_states(
     """The states and actions of the same episodes, driven once more with the camera on. Weathers are numbered in the
     list that they are drawn from, as in the published program."""
     from sidestep._util.progress import progress_bar
-    from sidestep.learn.demonstrations import DemonstrationWriter
-    from sidestep.learn.drive_demos import drive_demonstrations_of
+    from sidestep.learning.demonstrations import DemonstrationWriter
+    from sidestep.learning.drive_demos import drive_demonstrations_of
 
     file = folder / STATES
     with (

@@ -106,7 +106,7 @@ def serve(
 ) -> None:
     """Serve all studies of a database until Ctrl-C."""
     check_extras("the study server", "web")
-    from sidestep.drive_page.server import bind, is_loopback
+    from sidestep.learning.drive_page.server import bind, is_loopback
     from sidestep.studies.access import new_token
     from sidestep.studies.server import serve as serve_studies
     from sidestep.studies.site import Site

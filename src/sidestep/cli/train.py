@@ -40,7 +40,7 @@ def cadrl(
 
     check_extras("training", "learn")
     from sidestep._util.writing import atomic
-    from sidestep.learn.cadrl import CadrlTraining, Trained, measure_cadrl, train_cadrl
+    from sidestep.learning.cadrl import CadrlTraining, Trained, measure_cadrl, train_cadrl
     from sidestep.policies.cadrl.network import save_weights
 
     def write(so_far: Trained) -> None:
@@ -80,7 +80,7 @@ def intersection(
     from sidestep._util.progress import progress_bar
 
     check_extras("training", "learn")
-    from sidestep.learn.driving import DrivingTrained, DrivingTraining, export_driving, train_driving
+    from sidestep.learning.driving import DrivingTrained, DrivingTraining, export_driving, train_driving
 
     _check_place(out)
     settings = DrivingTraining(epochs=epochs, batch=batch, seed=seed)
@@ -108,10 +108,10 @@ def protocol(
 ) -> None:
     """Train the network of the policy ``ilqr_bc`` on expert runs of frontal approaches. Needs the extra ``learn``."""
     from sidestep._util.progress import progress_bar
-    from sidestep.learn.frontal import collect_frames
+    from sidestep.learning.frontal import collect_frames
 
     check_extras("training", "learn")
-    from sidestep.learn.waypoints import WaypointTraining, export_waypoints, train_waypoints
+    from sidestep.learning.waypoints import WaypointTraining, export_waypoints, train_waypoints
 
     _check_place(out)
     settings = WaypointTraining(epochs=epochs, seed=seed)

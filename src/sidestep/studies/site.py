@@ -22,7 +22,7 @@ from sidestep.studies.store import Store
 from sidestep.studies.texts import error_in, say_in, script_texts
 
 try:
-    from sidestep.drive_page.server import is_own_host, is_same_origin
+    from sidestep.learning.drive_page.server import is_own_host, is_same_origin
 except MissingExtra:
     raise MissingExtra("the study server", "web") from None
 try:

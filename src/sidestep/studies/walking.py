@@ -21,8 +21,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import Field, TypeAdapter
 
-from sidestep.drive_page.messages import Count, Message, parse_message
 from sidestep.errors import BadInput, SidestepError
+from sidestep.learning.drive_page.messages import Count, Message, parse_message
 from sidestep.studies import walk_worker
 from sidestep.studies.access import RateLimit, Refused
 from sidestep.studies.definition import Study

@@ -84,9 +84,9 @@ def test_other_versions_and_damaged_files(tmp_path: Path) -> None:
 
 def test_what_demos_convert_writes_is_read_back(tmp_path: Path) -> None:
     pytest.importorskip("av", reason=reason_missing("av"))
-    from sidestep.learn.demonstrations import DemonstrationWriter, read_demonstrations
-    from sidestep.learn.lerobot import to_lerobot
-    from tests.learn.test_demonstrations import make_frame
+    from sidestep.learning.demonstrations import DemonstrationWriter, read_demonstrations
+    from sidestep.learning.lerobot import to_lerobot
+    from tests.learning.test_demonstrations import make_frame
 
     with DemonstrationWriter(tmp_path / "demos.h5") as writer:
         for number in range(6):

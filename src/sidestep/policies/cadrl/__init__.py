@@ -1,1 +1,1 @@
-"""Policies with weights of the project's own training. They run without torch; :mod:`sidestep.learn` trains them."""
+"""Policies with weights of the project's own training. They run without torch; :mod:`sidestep.learning` trains them."""

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from sidestep._util.writing import atomic
 from sidestep.errors import BadInput
-from sidestep.learn.event_log import EventLog
+from sidestep.learning.event_log import EventLog
 from sidestep.prediction.data.features import moments_of
 from sidestep.prediction.data.samples import HORIZONS_S, Samples, make_samples
 from sidestep.prediction.predictors.network_input import (

@@ -12,8 +12,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
-from sidestep.learn.demonstration_layout import BRANCHES, FIELDS, RATE_HZ, DemonstrationEpisode
-from sidestep.learn.demonstration_reader import Demonstrations
+from sidestep.learning.demonstration_layout import BRANCHES, FIELDS, RATE_HZ, DemonstrationEpisode
+from sidestep.learning.demonstration_reader import Demonstrations
 
 ACTIONS = ("steer", "throttle", "brake")
 QUARTILES = ("minimum", "lower quartile", "median", "upper quartile", "maximum")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.learn.frontal import YieldingExpert, _frames_of, collect_frames, frontal_scenario
+from sidestep.learning.frontal import YieldingExpert, _frames_of, collect_frames, frontal_scenario
 from sidestep.policies.ilqr.policy import Ilqr
 from sidestep.simulation import run_episode
 from sidestep.types import Outcome
@@ -16,7 +16,7 @@ from tests.needs import reason_missing
 
 torch = pytest.importorskip("torch", reason=reason_missing("torch"))
 
-from sidestep.learn.waypoints import WaypointTraining, export_waypoints, train_waypoints  # noqa: E402
+from sidestep.learning.waypoints import WaypointTraining, export_waypoints, train_waypoints  # noqa: E402
 
 
 @pytest.fixture(scope="module")

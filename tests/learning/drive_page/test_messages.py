@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.drive_page.messages import (
+from sidestep.errors import BadInput
+from sidestep.learning.drive_page.messages import (
     LONGEST,
     Controls,
     Frame,
@@ -20,7 +21,6 @@ from sidestep.drive_page.messages import (
     read_message,
     unpack_frame,
 )
-from sidestep.errors import BadInput
 
 CONTROLS: dict[str, Any] = {"type": "controls", "number": 3, "seen": 2, "steer": -0.5, "throttle": 1, "brake": 0.0}
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from sidestep._util.writing import atomic
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.learn.frontal import Frames
+from sidestep.learning.frontal import Frames
 from sidestep.policies.ilqr.picture import CELLS, CHANNELS
 from sidestep.policies.ilqr.policy import WAYPOINT_TIMES
 from sidestep.types.base import IntArray

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.learn.demonstrations import DemonstrationWriter, read_demonstrations
-from sidestep.learn.lerobot import from_lerobot, to_lerobot
-from tests.learn.test_demonstrations import make_foreign, make_frame
+from sidestep.learning.demonstrations import DemonstrationWriter, read_demonstrations
+from sidestep.learning.lerobot import from_lerobot, to_lerobot
+from tests.learning.test_demonstrations import make_foreign, make_frame
 from tests.needs import reason_missing
 
 pd = pytest.importorskip("pandas", reason=reason_missing("pandas"))

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
-from sidestep.learn.cadrl_worlds import GOES_ON, LATE, LEARNERS, PEOPLE, REACHED, STEP_S, TOUCHED, TrainingWorlds
+from sidestep.learning.cadrl_worlds import GOES_ON, LATE, LEARNERS, PEOPLE, REACHED, STEP_S, TOUCHED, TrainingWorlds
 from sidestep.policies.cadrl.lookahead import (
     ARRIVED,
     FEATURES,

@@ -20,8 +20,9 @@ from time import perf_counter
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from sidestep.drive_page.episodes import STANDING, HandDriving
-from sidestep.drive_page.messages import (
+from sidestep.errors import BadInput, MissingExtra, SidestepError
+from sidestep.learning.drive_page.episodes import STANDING, HandDriving
+from sidestep.learning.drive_page.messages import (
     LONGEST,
     Controls,
     Frame,
@@ -31,8 +32,7 @@ from sidestep.drive_page.messages import (
     pack_frame,
     read_message,
 )
-from sidestep.drive_page.pictures import DriverPictures
-from sidestep.errors import BadInput, MissingExtra, SidestepError
+from sidestep.learning.drive_page.pictures import DriverPictures
 from sidestep.types import Drive
 
 try:

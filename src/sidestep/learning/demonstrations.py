@@ -1,8 +1,8 @@
 """Writing demonstrations while they are driven, in HDF5 files that outlive a kill of the program.
 
-The layout of the files is in :mod:`~sidestep.learn.demonstration_layout`, their reader in
-:mod:`~sidestep.learn.demonstration_reader`, statistics and contact sheets in
-:mod:`~sidestep.learn.demonstration_summary`; this module has the names of all of them.
+The layout of the files is in :mod:`~sidestep.learning.demonstration_layout`, their reader in
+:mod:`~sidestep.learning.demonstration_reader`, statistics and contact sheets in
+:mod:`~sidestep.learning.demonstration_summary`; this module has the names of all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from sidestep._util.writing import CannotWrite, whole_file
 from sidestep.errors import BadInput
-from sidestep.learn.demonstration_layout import (
+from sidestep.learning.demonstration_layout import (
     BATCH,
     BRANCHES,
     CHANNELS,
@@ -42,13 +42,13 @@ from sidestep.learn.demonstration_layout import (
     group_name,
     shown_shape,
 )
-from sidestep.learn.demonstration_reader import Demonstrations, read_demonstrations
-from sidestep.learn.demonstration_summary import (
+from sidestep.learning.demonstration_reader import Demonstrations, read_demonstrations
+from sidestep.learning.demonstration_summary import (
     DemonstrationStatistics,
     picture_sheet,
     statistics,
 )
-from sidestep.learn.interrupted_hdf5 import first_line
+from sidestep.learning.interrupted_hdf5 import first_line
 
 __all__ = [
     "BATCH",

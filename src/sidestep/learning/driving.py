@@ -20,8 +20,8 @@ from torch import Tensor, nn
 
 from sidestep._util.writing import atomic
 from sidestep.errors import BadInput
-from sidestep.learn.demonstration_layout import BRANCHES, INPUTS
-from sidestep.learn.demonstration_reader import Demonstrations, read_demonstrations
+from sidestep.learning.demonstration_layout import BRANCHES, INPUTS
+from sidestep.learning.demonstration_reader import Demonstrations, read_demonstrations
 
 LATERAL, LONGITUDINAL = 4, 3
 """Numbers of high-level commands."""

@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from sidestep._util.reading import is_folder
 from sidestep._util.writing import TEMPORARY, CannotWrite, whole_file
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.learn.demonstration_layout import (
+from sidestep.learning.demonstration_layout import (
     BRANCHES,
     COLUMNS,
     FIELDS,
@@ -42,8 +42,8 @@ from sidestep.learn.demonstration_layout import (
     DemonstrationFrame,
     fields_with,
 )
-from sidestep.learn.demonstration_reader import Demonstrations
-from sidestep.learn.demonstrations import DemonstrationWriter
+from sidestep.learning.demonstration_reader import Demonstrations
+from sidestep.learning.demonstrations import DemonstrationWriter
 from sidestep.records.lerobot_layout import (
     DATA_MB,
     DATA_PATH,

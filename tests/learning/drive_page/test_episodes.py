@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidestep.drive_page.episodes import HandDriving, HandPlan
 from sidestep.errors import BadInput, UnknownName
-from sidestep.learn.demonstrations import DemonstrationWriter, read_demonstrations
+from sidestep.learning.demonstrations import DemonstrationWriter, read_demonstrations
+from sidestep.learning.drive_page.episodes import HandDriving, HandPlan
 from sidestep.simulation.session import Session
 from sidestep.suites.intersection import PED_ONLY_WEATHERS
 from sidestep.types import Drive
-from tests.drive_page.conftest import straight_on
+from tests.learning.drive_page.conftest import straight_on
 
 AHEAD, LEFT = Drive(0.0, 0.6, 0.0), Drive(1.0, 0.6, 0.0)
 

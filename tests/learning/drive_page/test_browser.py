@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sidestep.cli.drive import BATCH
-from sidestep.learn.demonstrations import read_demonstrations
+from sidestep.learning.demonstrations import read_demonstrations
 from tests.needs import CHROMIUM, in_browser
 
 pytestmark = in_browser

@@ -14,7 +14,8 @@ import pytest
 from PIL import Image
 from starlette.websockets import WebSocketDisconnect
 
-from sidestep.drive_page.server import (
+from sidestep.learning.demonstrations import read_demonstrations
+from sidestep.learning.drive_page.server import (
     MOST_ERRORS,
     POLICY_VIOLATION,
     REPLACED,
@@ -23,8 +24,7 @@ from sidestep.drive_page.server import (
     is_own_host,
     is_same_origin,
 )
-from sidestep.learn.demonstrations import read_demonstrations
-from tests.drive_page.conftest import HOST, TOKEN, Seat, seat_at
+from tests.learning.drive_page.conftest import HOST, TOKEN, Seat, seat_at
 
 
 def picture(data: bytes) -> Any:

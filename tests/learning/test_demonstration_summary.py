@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from sidestep.errors import BadInput
-from sidestep.learn.demonstrations import DemonstrationWriter, picture_sheet, read_demonstrations, statistics
-from tests.learn.test_demonstrations import make_frame
+from sidestep.learning.demonstrations import DemonstrationWriter, picture_sheet, read_demonstrations, statistics
+from tests.learning.test_demonstrations import make_frame
 
 
 @pytest.fixture

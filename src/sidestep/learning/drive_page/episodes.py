@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sidestep.drive_page.messages import Phase
 from sidestep.errors import BadInput
 from sidestep.gym.intersection import choose_scenarios
-from sidestep.learn.demonstrations import BRANCHES, DemonstrationFrame, DemonstrationWriter
-from sidestep.learn.drive_demos import NEEDS, episode_labels, make_frame
+from sidestep.learning.demonstrations import BRANCHES, DemonstrationFrame, DemonstrationWriter
+from sidestep.learning.drive_demos import NEEDS, episode_labels, make_frame
+from sidestep.learning.drive_page.messages import Phase
 from sidestep.simulation.session import Session
 from sidestep.suites.intersection import SCENES, TEST_SCENES
 from sidestep.types import Drive, Scenario

@@ -10,8 +10,8 @@ import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.interfaces import Policy
-from sidestep.learn.demonstration_layout import DemonstrationFrame
-from sidestep.learn.demonstrations import DemonstrationWriter
+from sidestep.learning.demonstration_layout import DemonstrationFrame
+from sidestep.learning.demonstrations import DemonstrationWriter
 from sidestep.policies.driving.measurements import published_measurements
 from sidestep.policies.driving.pid import NoisyPidDriver
 from sidestep.registry import make_policy, policy_maker

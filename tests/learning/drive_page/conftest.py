@@ -17,10 +17,10 @@ pytest.importorskip("httpx", reason=reason_missing("httpx"))
 
 from starlette.testclient import TestClient
 
-from sidestep.drive_page.episodes import HandDriving, HandPlan
-from sidestep.drive_page.messages import Frame, unpack_frame
-from sidestep.drive_page.server import Desk, make_app
-from sidestep.learn.demonstrations import DemonstrationWriter
+from sidestep.learning.demonstrations import DemonstrationWriter
+from sidestep.learning.drive_page.episodes import HandDriving, HandPlan
+from sidestep.learning.drive_page.messages import Frame, unpack_frame
+from sidestep.learning.drive_page.server import Desk, make_app
 
 TOKEN = "a-token-of-the-tests"
 HOST = "127.0.0.1:8000"

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from sidestep._util.writing import CannotWrite
 from sidestep.errors import BadInput, UnknownName
-from sidestep.learn import demonstrations
-from sidestep.learn.demonstrations import (
+from sidestep.learning import demonstrations
+from sidestep.learning.demonstrations import (
     BRANCHES,
     COLUMNS,
     FIELDS,
@@ -28,7 +28,7 @@ from sidestep.learn.demonstrations import (
     frames_per_second,
     read_demonstrations,
 )
-from sidestep.learn.interrupted_hdf5 import lookup3, read_superblock
+from sidestep.learning.interrupted_hdf5 import lookup3, read_superblock
 
 try:
     import fcntl
@@ -356,7 +356,7 @@ def test_damaged_files_raise_nothing_else(tmp_path: Path) -> None:
 
 WRITE_FOR_EVER = """
 import sys
-from tests.learn.test_demonstrations import DemonstrationWriter, make_frame
+from tests.learning.test_demonstrations import DemonstrationWriter, make_frame
 
 with DemonstrationWriter(sys.argv[1], append=True, batch=8) as writer:
     print("ready", flush=True)

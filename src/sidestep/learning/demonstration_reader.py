@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.learn.demonstration_layout import (
+from sidestep.learning.demonstration_layout import (
     BATCH,
     BRANCHES,
     COLUMNS,
@@ -31,7 +31,7 @@ from sidestep.learn.demonstration_layout import (
     group_name,
     shown_shape,
 )
-from sidestep.learn.interrupted_hdf5 import first_line, open_hdf5
+from sidestep.learning.interrupted_hdf5 import first_line, open_hdf5
 
 
 class Demonstrations:

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.learn.demonstrations import DemonstrationWriter
+from sidestep.learning.demonstrations import DemonstrationWriter
 from sidestep.policies.driving.imitation import ImitationDriver
 from sidestep.simulation import run_episode
 from sidestep.suites.intersection import INTERSECTION_SUITE
 from sidestep.types import Outcome
-from tests.learn.test_demonstrations import make_frame
+from tests.learning.test_demonstrations import make_frame
 from tests.needs import reason_missing
 
 torch = pytest.importorskip("torch", reason=reason_missing("torch"))
 pytest.importorskip("onnxruntime", reason=reason_missing("onnxruntime"))
 
-from sidestep.learn.driving import DrivingTraining, export_driving, train_driving  # noqa: E402
+from sidestep.learning.driving import DrivingTraining, export_driving, train_driving  # noqa: E402
 
 QUICK = DrivingTraining(epochs=12, batch=32, width=16, rate=3e-3, held_out=0.2)
 

@@ -18,15 +18,15 @@ torch = pytest.importorskip("torch", reason=reason_missing("torch"))
 from sidestep.cli.app import app  # noqa: E402
 from sidestep.errors import BadInput  # noqa: E402
 from sidestep.kernels import layout  # noqa: E402
-from sidestep.learn import cadrl  # noqa: E402
-from sidestep.learn.cadrl import (  # noqa: E402
+from sidestep.learning import cadrl  # noqa: E402
+from sidestep.learning.cadrl import (  # noqa: E402
     CadrlTraining,
     Segment,
     ValueNetwork,
     measure_cadrl,
     train_cadrl,
 )
-from sidestep.learn.cadrl_worlds import GOES_ON, LEARNERS, PEOPLE, REACHED, STEP_S, TOUCHED, TrainingWorlds  # noqa: E402
+from sidestep.learning.cadrl_worlds import GOES_ON, LEARNERS, PEOPLE, REACHED, STEP_S, TOUCHED, TrainingWorlds  # noqa: E402
 from sidestep.policies.cadrl.lookahead import FEATURES, GAMMA  # noqa: E402
 from sidestep.policies.cadrl.network import SHAPES, SHIPPED, NetworkWeights, load_weights  # noqa: E402
 from tests.reference.cadrl_values import plain_values  # noqa: E402
