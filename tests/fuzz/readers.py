@@ -361,15 +361,15 @@ def study(text: str) -> None:
 
 def questionnaire(path: Path) -> None:
     """A questionnaire with its translation."""
-    from sidestep.ratings.questionnaire import load_questionnaire
+    from sidestep.studies.ratings.questionnaire import load_questionnaire
 
     load_questionnaire(path.with_name("tiny.yaml"))
 
 
 def ratings(path: Path) -> None:
     """A table of ratings."""
-    from sidestep.ratings.questionnaire import load_questionnaire
-    from sidestep.ratings.table import read_ratings
+    from sidestep.studies.ratings.questionnaire import load_questionnaire
+    from sidestep.studies.ratings.table import read_ratings
 
     protocol = load_questionnaire("protocol")
     read_ratings(path, protocol)
@@ -377,14 +377,14 @@ def ratings(path: Path) -> None:
 
 def raters(path: Path) -> None:
     """How simulated raters answer."""
-    from sidestep.ratings.simulated import load_mapping
+    from sidestep.studies.ratings.simulated import load_mapping
 
     load_mapping(path)
 
 
 def rater_mapping(folder: Path) -> bytes:
     """The first items of the bundled one."""
-    from sidestep.ratings import raters as package
+    from sidestep.studies.ratings import raters as package
 
     text = next(Path(package.__path__[0]).glob("*.yaml")).read_text()
     lines = [line for line in text.splitlines() if not line.startswith("#")]

@@ -13,15 +13,15 @@ from sidestep.datasets.sidestep_tracks import SIDESTEP
 from sidestep.learning.event_log import EventLog
 from sidestep.policies.cadrl.network import SHIPPED
 from sidestep.prediction.data.store import write_interactions
-from sidestep.ratings.table import write_ratings
 from sidestep.records import save_record
 from sidestep.runs.folder import RunFile
+from sidestep.studies.ratings.table import write_ratings
 from sidestep.types.tracks import Tracks
 from tests.learning.test_demonstrations import write_episodes
 from tests.prediction.data.made import drawn
-from tests.ratings.tables import constant, table
 from tests.records.example import example_record
 from tests.runs.fake import fake_plan
+from tests.studies.ratings.tables import constant, table
 from tools.lantern_court_mesh import write_glb
 
 SCENARIO = b"""

@@ -17,11 +17,11 @@ from sidestep.errors import BadInput, did_you_mean
 from sidestep.gym.sb3_file import load_sb3
 from sidestep.policies.cadrl.network import SHIPPED, load_weights
 from sidestep.prediction.data.recorded import load_ind
-from sidestep.ratings.table import read_ratings
 from sidestep.records.lerobot_layout import read_table
 from sidestep.runs.remote.messages import read_command
 from sidestep.runs.remote.wire import Address, Garbled
 from sidestep.scenes.load import resolve_scene
+from sidestep.studies.ratings.table import read_ratings
 from tests.fuzz.guard import within
 from tests.fuzz.target import case, check
 from tests.fuzz.targets import TARGETS

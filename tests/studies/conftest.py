@@ -13,9 +13,9 @@ from tests.needs import reason_missing
 pytest.importorskip("fastapi", reason=reason_missing("fastapi"))
 pytest.importorskip("sqlalchemy", reason=reason_missing("sqlalchemy"))
 
-from sidestep.ratings.questionnaire import load_questionnaire
 from sidestep.studies.database import open_database
 from sidestep.studies.definition import Study, parse_study
+from sidestep.studies.ratings.questionnaire import load_questionnaire
 from sidestep.studies.store import Store
 
 PASSWORD = "a password of the tests"

@@ -154,7 +154,7 @@ def test_a_killed_server_loses_no_answer(browser: Any, tmp_path: Path) -> None:
     """Answers that are given while the server is away are sent when it is back."""
     database, port = f"sqlite:///{tmp_path / 'studies.sqlite'}", free_port()
     store = Store(open_database(database))
-    from sidestep.ratings.questionnaire import load_questionnaire
+    from sidestep.studies.ratings.questionnaire import load_questionnaire
     from tests.studies.conftest import study_of
 
     store.create(study_of(), load_questionnaire("protocol"), PASSWORD)

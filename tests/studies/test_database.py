@@ -173,7 +173,7 @@ def test_an_older_database_keeps_everything_and_its_links(tmp_path: Path) -> Non
     engine = create_engine(f"sqlite:///{file}")
     migrate(engine, "0002")
     study, token = study_of(), "an-old-link-of-a-participant-000"
-    from sidestep.ratings.questionnaire import load_questionnaire
+    from sidestep.studies.ratings.questionnaire import load_questionnaire
 
     with engine.begin() as connection:
         run, moment = connection.exec_driver_sql, now().replace(tzinfo=None).isoformat(" ")

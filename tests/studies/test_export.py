@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 from sidestep.cli import app
 from sidestep.errors import BadInput
-from sidestep.ratings import analyse
-from sidestep.ratings.questionnaire import load_questionnaire
-from sidestep.ratings.rating_file import read_rating_file
 from sidestep.studies.access import Refused
 from sidestep.studies.analysis import analyse_study
 from sidestep.studies.database import TrialRow, close_database, open_database
 from sidestep.studies.export import RATING_COLUMNS, export_study, ratings_csv, ratings_of
+from sidestep.studies.ratings import analyse
+from sidestep.studies.ratings.questionnaire import load_questionnaire
+from sidestep.studies.ratings.rating_file import read_rating_file
 from sidestep.studies.store import Store
 from tests.studies.conftest import PASSWORD, new_store, study_of
 from tests.studies.test_pages import client_of, log_in
@@ -95,7 +95,7 @@ def test_an_exported_table_leaves_the_same_walks_out(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An analysis of the files of an export is that of the study."""
-    monkeypatch.setattr("sidestep.ratings.analysis.score_records", lambda _: {})
+    monkeypatch.setattr("sidestep.studies.ratings.analysis.score_records", lambda _: {})
     store = walked(tmp_path, "waved_early", "", "never_moved")
     export_study(store, "corridor", tmp_path / "data")
     ratings, questionnaire = read_rating_file(tmp_path / f"data/ratings.{kind}")
@@ -149,7 +149,7 @@ def test_a_deletion_follows_earlier_exports(
     close_database(store.engine)
     database = ("--database", "sqlite:///x.sqlite")
     call("export", "corridor", "--out", "data", *database)
-    monkeypatch.setattr("sidestep.ratings.analysis.score_records", lambda _: {})
+    monkeypatch.setattr("sidestep.studies.ratings.analysis.score_records", lambda _: {})
     call("analyse", "corridor", "--out", "report", *database)
     call("backup", "copy.sqlite", *database)
     (tmp_path / "report/notes.txt").write_text("mine")

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sidestep.cli.app import app
-from sidestep.ratings.questionnaire import Questionnaire
 from sidestep.simulation import run_episode
+from sidestep.studies.ratings.questionnaire import Questionnaire
 from sidestep.suites.files import choose_options, load_suite
 from sidestep.types import Outcome
 from tests.suites.protocol_drivers import DriveThrough, Polite, holonomic

@@ -199,11 +199,11 @@ def rehearse(
     as_json: AsJson = False,
 ) -> None:
     """Let simulated raters rate the episodes of a run and analyse their answers, which are marked as simulated."""
-    from sidestep.ratings import analyse as analyse_ratings
-    from sidestep.ratings import load_questionnaire
-    from sidestep.ratings.metric_model import metrics_by_digest
-    from sidestep.ratings.simulated import load_mapping, rated_runs, simulate_ratings
     from sidestep.runs.score import read_run
+    from sidestep.studies.ratings import analyse as analyse_ratings
+    from sidestep.studies.ratings import load_questionnaire
+    from sidestep.studies.ratings.metric_model import metrics_by_digest
+    from sidestep.studies.ratings.simulated import load_mapping, rated_runs, simulate_ratings
 
     with quiet_stdout(as_json):
         known, episodes = load_questionnaire(questionnaire), read_run(run).episodes
@@ -217,8 +217,8 @@ def rehearse(
 
 
 def _analyse_file(file: Path, out: Path | None, questionnaire: str | None) -> dict[str, Any]:
-    from sidestep.ratings import analyse as analyse_ratings
-    from sidestep.ratings.rating_file import read_rating_file
+    from sidestep.studies.ratings import analyse as analyse_ratings
+    from sidestep.studies.ratings.rating_file import read_rating_file
 
     ratings, known = read_rating_file(file, questionnaire)
     return analyse_ratings(ratings, out, known)
@@ -240,7 +240,7 @@ def _analyse_study(name: str, out: Path | None, database: str) -> dict[str, Any]
 
 def _left_out(document: dict[str, Any]) -> list[str]:
     """What the analysis could not use or do."""
-    from sidestep.ratings.rating_file import OWN
+    from sidestep.studies.ratings.rating_file import OWN
 
     found = []
     if document["questionnaire"] == OWN and not any(_reversed(document)):

@@ -1,5 +1,5 @@
 """The analysis of a study: its ratings, how it went, and the records of its walks scored, handed to
-``sidestep.ratings``."""
+``sidestep.studies.ratings``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sidestep.ratings.analysis import analyse, report_page
-from sidestep.ratings.participation import Participation, Person, PlannedRun
 from sidestep.studies.access import Refused
 from sidestep.studies.export import everything_of, export_study, ratings_of
+from sidestep.studies.ratings.analysis import analyse, report_page
+from sidestep.studies.ratings.participation import Participation, Person, PlannedRun
 from sidestep.studies.store import Store
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from sidestep._util.reading import is_file, is_folder
-from sidestep.ratings.questionnaire import load_questionnaire
 from sidestep.registry import policy_maker
 from sidestep.studies.access import Refused, check_password
 from sidestep.studies.database import open_database
 from sidestep.studies.definition import Study, StudyPolicy, read_study, with_suite_texts
 from sidestep.studies.films import find_film
 from sidestep.studies.order import trials_of
+from sidestep.studies.ratings.questionnaire import load_questionnaire
 from sidestep.studies.store import Store, StudyInfo
 from sidestep.studies.walk_worker import rehearse
 from sidestep.studies.walking import rehearsals

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 
 from sidestep.errors import MissingExtra
-from sidestep.ratings.questionnaire import load_questionnaire, questionnaire_names
 from sidestep.registry import names
 from sidestep.studies.access import SESSION_S, Refused, is_password, is_signed, sign
 from sidestep.studies.administration import (
@@ -28,6 +27,7 @@ from sidestep.studies.definition import Study, needs_suite, parse_study, with_su
 from sidestep.studies.export import everything_of, participant_name, ratings_csv
 from sidestep.studies.order import blinding_letters
 from sidestep.studies.progress import progress_of
+from sidestep.studies.ratings.questionnaire import load_questionnaire, questionnaire_names
 from sidestep.studies.site import Site, form, large_form, whole
 from sidestep.studies.store import Store, StudyInfo
 

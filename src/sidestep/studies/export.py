@@ -14,10 +14,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, defer
 
 from sidestep._util.writing import write_whole
-from sidestep.ratings.table import COLUMNS, HUMAN, Ratings, make_ratings, write_ratings
 from sidestep.studies.access import Refused
 from sidestep.studies.database import AnswerRow, EpisodeRow, ParticipantRow, TrialRow
 from sidestep.studies.order import blinding_letters
+from sidestep.studies.ratings.table import COLUMNS, HUMAN, Ratings, make_ratings, write_ratings
 from sidestep.studies.store import Store, StudyInfo
 
 TRIAL_COLUMNS = ("position", "set", "run", "policy", "scenario", "seed", "comment", "device", "played_s")

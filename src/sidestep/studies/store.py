@@ -20,12 +20,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from sidestep.errors import BadInput, printable
-from sidestep.ratings.questionnaire import Item, Questionnaire
-from sidestep.ratings.table import make_ratings
 from sidestep.studies.access import Refused, hash_password, hash_token, new_token
 from sidestep.studies.database import AnswerRow, EpisodeRow, ParticipantRow, StudyRow, TrialRow, now
 from sidestep.studies.definition import Study, StudyScenario
 from sidestep.studies.order import trials_of
+from sidestep.studies.ratings.questionnaire import Item, Questionnaire
+from sidestep.studies.ratings.table import make_ratings
 
 if TYPE_CHECKING:
     from sidestep.studies.progress import Progress
