@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 USER_STAMP := $(VENV)/.installed-user
 PIP_INSTALL := --quiet --no-compile -c constraints.txt  # modules are compiled when they are first imported
-LINT := $(BIN)/ruff check src tests tools && $(BIN)/ruff format --check src tests tools && $(BIN)/mypy && $(BIN)/lint-imports
+LINT := $(BIN)/ruff check src tests tools benchmarks && $(BIN)/ruff format --check src tests tools benchmarks && $(BIN)/mypy && $(BIN)/lint-imports
 
 .PHONY: setup demo test test-full bench lint format docs notebooks site results sheet golden fuzz sbom audit clean
 
@@ -57,8 +57,8 @@ lint: $(STAMP)
 	$(LINT)
 
 format: $(STAMP)
-	$(BIN)/ruff check --fix src tests tools
-	$(BIN)/ruff format src tests tools
+	$(BIN)/ruff check --fix src tests tools benchmarks
+	$(BIN)/ruff format src tests tools benchmarks
 
 bench: $(STAMP)
 	$(BIN)/python -m pip install $(PIP_INSTALL) -e '.[dev,bench]'

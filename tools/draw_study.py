@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from sidestep.bench.studies import CHROMIUM, Server, free_port
+from benchmarks.studies import CHROMIUM, Server, free_port
 from sidestep.studies.creation import create_study
 
 PASSWORD = "a long password"

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import Result
 
+from benchmarks.figures import choose_cases
 from sidestep import registry
-from sidestep.bench.figures import choose_cases
 from sidestep.cli.run import parse_settings
 from sidestep.errors import BadInput
 from sidestep.prediction.data.store import write_interactions

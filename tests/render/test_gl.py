@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import maximum_filter, minimum_filter
 
-from sidestep.bench.render import BusyStreet
+from benchmarks.render import BusyStreet
 from sidestep.errors import BadInput, SidestepError, UnknownName
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.gl.context import open_context

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import pytest
 from typer.testing import CliRunner
 
-from sidestep.bench.measure import find_peer
-from sidestep.bench.render import street_peer
+from benchmarks.measure import find_peer
+from benchmarks.render import street_peer
 from sidestep.cli.app import app
 from sidestep.cli.cameras import _choose, check_filming
 from sidestep.cli.doctor import check_opengl

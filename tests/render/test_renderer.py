@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sidestep.bench.render import BusyStreet
+from benchmarks.render import BusyStreet
 from sidestep.errors import BadInput, UnknownName
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.figure import Motion

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sidestep.bench.studies import free_port
+from benchmarks.studies import free_port
 from sidestep.studies.database import open_database
 from sidestep.studies.export import ratings_of
 from sidestep.studies.store import Store

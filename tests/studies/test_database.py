@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import create_engine, select
 from sqlalchemy.orm import Session
 
-from sidestep.bench.studies import Server, free_port
+from benchmarks.studies import Server, free_port
 from sidestep.errors import BadInput
 from sidestep.studies.administration import back_up_studies, delete_everywhere
 from sidestep.studies.database import (

@@ -195,7 +195,7 @@ def test_a_film_in_a_browser(films: Store, token: str) -> None:
     """Played through, the button opens; jumping ahead does not."""
     from playwright.sync_api import sync_playwright
 
-    from sidestep.bench.studies import Server, _wait, free_port
+    from benchmarks.studies import Server, _wait, free_port
 
     server = Server(films.engine.url.render_as_string(), free_port(), workers=0)
     server.start()

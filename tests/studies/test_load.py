@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from sidestep.bench.studies import Scripted, Server, _wait, free_port
+from benchmarks.studies import Scripted, Server, _wait, free_port
 from sidestep.studies.database import AnswerRow, EpisodeRow, TrialRow
 from sidestep.studies.export import ratings_of
 from sidestep.studies.store import Store

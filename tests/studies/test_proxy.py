@@ -17,7 +17,7 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from sidestep.bench.studies import Server, _wait, free_port
+from benchmarks.studies import Server, _wait, free_port
 from sidestep.studies.database import close_database
 from tests.studies.conftest import new_store, study_of
 

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from sidestep.bench.studies import Server, free_port
+from benchmarks.studies import Server, free_port
 from sidestep.records import load_record
 from sidestep.studies.access import RateLimit
 from sidestep.studies.database import EpisodeRow

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+import sidestep
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
+from sidestep.errors import BadInput
 
 
 @verb
@@ -23,11 +28,24 @@ def bench(
 ) -> None:
     """Measure the speed of the simulator, and of other simulators where they are installed."""
     from sidestep._util.progress import progress_bar
-    from sidestep.bench import bench_table, run_bench
 
+    benchmarks = _find_benchmarks()
     with quiet_stdout(as_json), progress_bar("figures") as move:
-        document = run_bench(suite=suite, repeats=repeats, quick=quick, only=only, progress=move)
+        document = benchmarks.run_bench(suite=suite, repeats=repeats, quick=quick, only=only, progress=move)
     if as_json:
         print_json(document)
     else:
-        typer.echo(bench_table(document))
+        typer.echo(benchmarks.bench_table(document))
+
+
+def _find_benchmarks() -> Any:
+    """The package ``benchmarks``, which lies beside ``src`` in a checkout and is not part of the wheel."""
+    checkout = Path(sidestep.__file__).resolve().parents[2]
+    if not (checkout / "benchmarks" / "figures.py").is_file():
+        raise BadInput(
+            "the benchmarks are in the repository, not in the installed package: clone it, "
+            "install it with pip install -e '.[bench]' and call sidestep bench again"
+        )
+    if str(checkout) not in sys.path:
+        sys.path.append(str(checkout))
+    return import_module("benchmarks")

@@ -20,8 +20,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from sidestep.bench.environment import announce_environments
-from sidestep.bench.measure import (
+from benchmarks.environment import announce_environments
+from benchmarks.measure import (
     Case,
     Effort,
     Figure,
@@ -179,7 +179,7 @@ FRAMES = 40  # moments of the walk, 0.05 s apart
 WANT = ("rgb", "depth", "instance")
 PEERS = {(640, 480): street_peer}
 FIRST_FRAME = """
-from sidestep.bench.render import Street
+from benchmarks.render import Street
 Street(640, 480, 1).run()
 print("done", flush=True)
 """

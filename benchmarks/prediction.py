@@ -6,7 +6,7 @@ from time import perf_counter
 
 import numpy as np
 
-from sidestep.bench.measure import Case, Effort, Figure, Notify
+from benchmarks.measure import Case, Effort, Figure, Notify
 from sidestep.prediction.bootstrap import bootstrap_scores
 from sidestep.prediction.data.samples import HORIZONS_S, Samples, make_samples
 from sidestep.prediction.scores import Scores, score_forecast

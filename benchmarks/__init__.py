@@ -7,6 +7,6 @@ suite and prints it next to the targets. Correctness is checked by the tests, no
 
 from __future__ import annotations
 
-from sidestep.bench.figures import bench_table, run_bench
+from benchmarks.figures import bench_table, run_bench
 
 __all__ = ["bench_table", "run_bench"]

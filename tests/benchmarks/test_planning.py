@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sidestep.bench.measure import Effort
-from sidestep.bench.planning import PEOPLE, POLICIES, cases, hall_scenario
+from benchmarks.measure import Effort
+from benchmarks.planning import PEOPLE, POLICIES, cases, hall_scenario
 from sidestep.simulation import build_world
 
 SIMULATION_HZ = 20.0

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.bench import crowd as crowd_bench
-from sidestep.bench.crowd import CODES, Crowd, SharedCrowd, WalkingCrowd, make_crowd, make_scratch, walk
-from sidestep.bench.crowd_peers import DENSITY, SPACING, Walkers, draw_square
-from sidestep.bench.environment import Batch, OneEnvironment, bytes_per_environment
-from sidestep.bench.lidar import Scans
+from benchmarks import crowd as crowd_bench
+from benchmarks.crowd import CODES, Crowd, SharedCrowd, WalkingCrowd, make_crowd, make_scratch, walk
+from benchmarks.crowd_peers import DENSITY, SPACING, Walkers, draw_square
+from benchmarks.environment import Batch, OneEnvironment, bytes_per_environment
+from benchmarks.lidar import Scans
 from sidestep.kernels import layout
 from sidestep.types.base import FloatArray
 from tests.needs import reason_missing
@@ -65,7 +65,7 @@ def test_threads_share_a_world_without_changing_it(model: str) -> None:
 
 def test_orca_and_rvo2_walk_the_same_way() -> None:
     pytest.importorskip("pyrvo", reason=reason_missing("pyrvo"))
-    from sidestep.bench.crowd_peers import orca_peer
+    from benchmarks.crowd_peers import orca_peer
 
     drawn = draw_square(N)
     peer: Any = orca_peer(drawn).work
@@ -100,7 +100,7 @@ def test_pysocialforce_leaves_logging_and_the_folder_alone(monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     root = logging.getLogger()
     before = (root.level, list(root.handlers), root.manager.disable)
-    from sidestep.bench.crowd_peers import moussaid_peer
+    from benchmarks.crowd_peers import moussaid_peer
 
     try:
         moussaid_peer(draw_square(10))
@@ -113,7 +113,7 @@ def test_pysocialforce_leaves_logging_and_the_folder_alone(monkeypatch: pytest.M
 
 def test_irsim_episodes_are_no_immediate_collisions() -> None:
     pytest.importorskip("irsim", reason=reason_missing("irsim"))
-    from sidestep.bench.environment import crossing_peer
+    from benchmarks.environment import crossing_peer
 
     peer: Any = crossing_peer(20).work
     start = [person.state[:2, 0].copy() for person in peer._environment.obstacle_list]
@@ -162,7 +162,7 @@ def test_memory_grows_with_the_number_of_people() -> None:
 
 
 def test_prediction_metrics_have_something_to_score() -> None:
-    from sidestep.bench import prediction
+    from benchmarks import prediction
     from sidestep.prediction.roc import in_roi_sensitivity
     from sidestep.prediction.scores import score_forecast
 

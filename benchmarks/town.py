@@ -8,7 +8,7 @@ from functools import partial
 from math import pi
 from typing import Any
 
-from sidestep.bench.measure import Case, Effort, Figure, Notify, Work, measure_work
+from benchmarks.measure import Case, Effort, Figure, Notify, Work, measure_work
 from sidestep.simulation.build import build_world
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Scenario

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from sidestep.bench.measure import Peer
+from benchmarks.measure import Peer
 from sidestep.types.base import FloatArray, IntArray
 
 DENSITY = 0.25  # people per m²

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sidestep.bench import bench_table, measure
-from sidestep.bench.figures import Target, orca_cost_growth
-from sidestep.bench.measure import Effort, Figure, Peer, find_peer, rate, rates
+from benchmarks import bench_table, measure
+from benchmarks.figures import Target, orca_cost_growth
+from benchmarks.measure import Effort, Figure, Peer, find_peer, rate, rates
 
 
 class Clock:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sidestep.bench.measure import Case, Effort
+from benchmarks.measure import Case, Effort
 from sidestep.errors import BadInput, UnknownName
 from sidestep.registry import import_attribute
 from sidestep.runs.provenance import describe_machine, installed_version
@@ -110,19 +110,19 @@ def bench_machine() -> dict[str, Any]:
 
 SUITES: dict[str, tuple[str, ...]] = {
     "core": (
-        "sidestep.bench.crowd:cases",
-        "sidestep.bench.environment:cases",
-        "sidestep.bench.lidar:cases",
-        "sidestep.bench.environment:start_cases",
-        "sidestep.bench.environment:memory_cases",
+        "benchmarks.crowd:cases",
+        "benchmarks.environment:cases",
+        "benchmarks.lidar:cases",
+        "benchmarks.environment:start_cases",
+        "benchmarks.environment:memory_cases",
     ),
-    "run": ("sidestep.bench.runs:cases",),
-    "render": ("sidestep.bench.render:cases",),
-    "town": ("sidestep.bench.town:cases",),
-    "intersection": ("sidestep.bench.intersection:cases",),
-    "prediction": ("sidestep.bench.prediction:cases",),
-    "planning": ("sidestep.bench.planning:cases",),
-    "study": ("sidestep.bench.studies:cases",),
+    "run": ("benchmarks.runs:cases",),
+    "render": ("benchmarks.render:cases",),
+    "town": ("benchmarks.town:cases",),
+    "intersection": ("benchmarks.intersection:cases",),
+    "prediction": ("benchmarks.prediction:cases",),
+    "planning": ("benchmarks.planning:cases",),
+    "study": ("benchmarks.studies:cases",),
 }
 """The functions that list the cases of each suite."""
 

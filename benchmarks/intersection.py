@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 
-from sidestep.bench.measure import Case, Effort, Figure, Notify
+from benchmarks.measure import Case, Effort, Figure, Notify
 from sidestep.policies.driving.pid import PidDriver
 from sidestep.runs.plan import make_plan
 from sidestep.runs.runner import run_benchmark

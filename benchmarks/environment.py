@@ -25,7 +25,7 @@ import gymnasium
 import numpy as np
 import yaml
 
-from sidestep.bench.measure import (
+from benchmarks.measure import (
     Case,
     Effort,
     Figure,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import process_time
 
+from benchmarks.measure import Case, Effort, Figure, Notify
 from sidestep import registry
-from sidestep.bench.measure import Case, Effort, Figure, Notify
 from sidestep.simulation.session import Session
 from sidestep.types import Scenario
 

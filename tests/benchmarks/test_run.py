@@ -8,9 +8,9 @@ from math import isfinite
 
 import pytest
 
-from sidestep.bench import bench_table, run_bench
-from sidestep.bench.figures import LARGE, SMALL, SUITES, TARGETS, choose_cases
-from sidestep.bench.measure import seconds_to_run
+from benchmarks import bench_table, run_bench
+from benchmarks.figures import LARGE, SMALL, SUITES, TARGETS, choose_cases
+from benchmarks.measure import seconds_to_run
 from sidestep.errors import BadInput, SidestepError, UnknownName
 
 SIZES, PEOPLE = (10, 50, 200, 1000, 5000), (5, 10, 20, 50)
@@ -57,7 +57,7 @@ def test_render_has_exactly_the_ids_that_other_programs_know() -> None:
 
 
 def test_what_is_not_installed_is_listed_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sidestep.bench import studies
+    from benchmarks import studies
 
     monkeypatch.setattr(studies, "CHROMIUM", None)
     monkeypatch.setattr(studies, "find_spec", lambda name: object())

@@ -12,7 +12,7 @@ from time import perf_counter, thread_time
 
 import numpy as np
 
-from sidestep.bench.measure import Case, Effort, Figure, Notify, measure_cold_start
+from benchmarks.measure import Case, Effort, Figure, Notify, measure_cold_start
 from sidestep.records import load_record
 from sidestep.runs.episode import EpisodeTask, TaskResult, run_task
 from sidestep.runs.executors import Executor, WorkerProcesses

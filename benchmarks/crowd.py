@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidestep.bench import crowd_peers as peers
-from sidestep.bench.crowd_peers import Square, draw_square
-from sidestep.bench.measure import Case, Effort, Figure, Notify, Peer, Work, find_peer, measure_work
+from benchmarks import crowd_peers as peers
+from benchmarks.crowd_peers import Square, draw_square
+from benchmarks.measure import Case, Effort, Figure, Notify, Peer, Work, find_peer, measure_work
 from sidestep.kernels import layout
 from sidestep.kernels.jit import kernel
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_build, orca_range

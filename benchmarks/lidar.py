@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.bench.measure import Case, Effort, Figure, Notify, Work, measure_work
+from benchmarks.measure import Case, Effort, Figure, Notify, Work, measure_work
 from sidestep.kernels import layout
 from sidestep.kernels.rays import Beams, cast_lidars, make_ray_table, make_scratch
 from sidestep.types.base import FloatArray

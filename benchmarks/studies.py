@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from sidestep.bench.measure import Case, Effort, Figure, Notify
+from benchmarks.measure import Case, Effort, Figure, Notify
 from sidestep.errors import MissingExtra
 
 try:
