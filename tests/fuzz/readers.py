@@ -190,7 +190,7 @@ def lerobot_episodes(path: Path) -> None:
 
 def event_log(path: Path) -> None:
     """A log of scalars."""
-    from sidestep.learning.event_log import read_records
+    from sidestep.prediction.training.event_log import read_records
 
     list(read_records(path))
 

@@ -10,9 +10,9 @@ import msgpack
 import numpy as np
 
 from sidestep.datasets.sidestep_tracks import SIDESTEP
-from sidestep.learning.event_log import EventLog
 from sidestep.policies.cadrl.network import SHIPPED
 from sidestep.prediction.data.store import write_interactions
+from sidestep.prediction.training.event_log import EventLog
 from sidestep.records import save_record
 from sidestep.runs.folder import RunFile
 from sidestep.studies.ratings.table import write_ratings

@@ -19,7 +19,6 @@ from torch import Tensor
 
 from sidestep._util.writing import atomic
 from sidestep.errors import BadInput
-from sidestep.learning.event_log import EventLog
 from sidestep.prediction.data.features import moments_of
 from sidestep.prediction.data.samples import HORIZONS_S, Samples, make_samples
 from sidestep.prediction.predictors.network_input import (
@@ -30,6 +29,7 @@ from sidestep.prediction.predictors.network_input import (
     turned,
 )
 from sidestep.prediction.training.cvae import Cvae, CvaeSizes, log_density, sizes_of
+from sidestep.prediction.training.event_log import EventLog
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.interactions import Interactions
 

@@ -12,11 +12,21 @@ from math import inf
 import numpy as np
 
 from sidestep.kernels import layout
+from sidestep.metrics import series
 from sidestep.metrics.series import goal_distance, pedestrian_distance, present, speed
 from sidestep.simulation.sensors import Lidar, outline_edges
 from sidestep.types import LidarScan
 from sidestep.types.base import IntArray
 from sidestep.types.record import EpisodeRecord, Event, others
+
+CURVES: dict[str, tuple[series.Series, str, float]] = {
+    "Speed": (series.speed, "m/s", inf),
+    "Closest person": (series.closest_pedestrian_distance, "m", 5.0),
+    "Wall clearance": (series.obstacle_clearance, "m", 5.0),
+    "Time to collision": (series.time_to_collision, "s", series.MAX_TIME_TO_COLLISION_S),
+    "Distance to goal": (series.goal_distance, "m", inf),
+}
+"""Title → series, unit, and the value above which the curve is cut off."""
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ import numpy as np
 from sidestep._util.writing import whole_file
 from sidestep.errors import MissingExtra
 from sidestep.metrics.series import present
-from sidestep.records.exports.episode_log import episode_log, has_lidar, lidar_scans
+from sidestep.records.exports.episode_log import CURVES, episode_log, has_lidar, lidar_scans
 from sidestep.render.top_view import palette
-from sidestep.report.viewer.pack import CURVES
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.events import GESTURE_NAMES
 from sidestep.types.record import EpisodeRecord, Plans, others

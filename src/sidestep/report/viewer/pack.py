@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sidestep.metrics import series
-from sidestep.records.exports.episode_log import PLAIN, contacts_of, episode_log, has_lidar, is_invasion
+from sidestep.records.exports.episode_log import CURVES, PLAIN, contacts_of, episode_log, has_lidar, is_invasion
 from sidestep.render.films.top_view import view_of
 from sidestep.render.top_view import palette
 from sidestep.render.top_view.canvas import Bounds
@@ -165,14 +165,6 @@ NEAR_VIEW_M = 5.0  # people and walls farther from the picture than this are lef
 HEIGHTS = {"building": 3.0, "obstacle": 1.0, "furniture": 0.75}
 """Of solids that do not say their own, m."""
 SHOWN_EVENTS = frozenset(PLAIN) | {"collision_start", "lane_crossing"}
-CURVES: dict[str, tuple[series.Series, str, float]] = {
-    "Speed": (series.speed, "m/s", np.inf),
-    "Closest person": (series.closest_pedestrian_distance, "m", 5.0),
-    "Wall clearance": (series.obstacle_clearance, "m", 5.0),
-    "Time to collision": (series.time_to_collision, "s", series.MAX_TIME_TO_COLLISION_S),
-    "Distance to goal": (series.goal_distance, "m", np.inf),
-}
-"""Title → series, unit, and the value above which the curve is cut off."""
 
 
 def pack_replays(

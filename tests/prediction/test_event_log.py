@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.learning.event_log import EventLog, crc32c, read_records
+from sidestep.prediction.training.event_log import EventLog, crc32c, read_records
 
 
 def test_checksums_are_those_of_the_standard() -> None:
