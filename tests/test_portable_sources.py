@@ -38,9 +38,9 @@ SCIPY = frozenset(
 """Used so that no last bit matters: ``tests/ulp.py`` moves the trees, the others add or count whole numbers."""
 WHOLE_SUMS = frozenset(
     {
-        "scenes/intersections/opendrive/network.py", "simulation/referee.py", "crowd/synthetic/people.py",
-        "crowd/behaviour/journeys.py", "policies/cadrl/network.py", "prediction/network_input.py", "records/read.py",
-        "datasets/eth_ucy.py", "datasets/annotations.py", "runs/unpack.py", "remote/guest_keeper.py",
+        "scenes/intersections/opendrive/network.py", "simulation/referee.py", "simulation/crowd/synthetic/people.py",
+        "simulation/crowd/behaviour/journeys.py", "policies/cadrl/network.py", "prediction/predictors/network_input.py", "records/read.py",
+        "datasets/eth_ucy.py", "datasets/annotations.py", "leaderboard/unpack.py", "runs/remote/guest_keeper.py",
     }
 )  # fmt: skip
 """Files that use Python's ``sum`` for whole numbers; of floats it has other last bits from Python 3.12 on."""
@@ -50,14 +50,14 @@ COMPILED = frozenset({"kernel", "inlined", "njit", "jit"})
 ALLOWED = {
     "datasets/sanity.py": "judges recordings for people; nothing in them changes",
     "policies/visual": "neural networks over pictures: OpenGL and ONNX differ between machines anyway",
-    "remote/client.py": "runs in the process of a policy from elsewhere",
-    "remote/joystick_state.py": "what a SocNavBench client is told",
+    "runs/remote/client.py": "runs in the process of a policy from elsewhere",
+    "runs/remote/joystick_state.py": "what a SocNavBench client is told",
     **dict.fromkeys(
-        (f"interactions/{name}.py" for name in ("assemble", "corridor", "from_records", "recorded", "samples", "toy")),
+        (f"prediction/data/{name}.py" for name in ("assemble", "corridor", "from_records", "recorded", "samples")),
         "reads recordings and records to data for predictors; no scenario or record follows from it",
     ),
     **dict.fromkeys(
-        (f"interactions/{name}.py" for name in ("bootstrap", "forecasts", "loop", "loop_summary", "roc", "scores")),
+        (f"prediction/{name}.py" for name in ("bootstrap", "forecasts", "loop", "loop_summary", "roc", "scores", "toy")),
         "scores of predictors and of finished runs",
     ),
     "render/raster/surface.py": "pictures",

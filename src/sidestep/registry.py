@@ -160,7 +160,7 @@ PREDICTOR_NEEDS = frozenset({"map", "ego", "body", "head"})
 """What a predictor may name in ``needs``."""
 
 ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "bicycle.yaml"}
-"""A file name is a file of ``sidestep/traffic/specs``; ``sidestep.simulation.traffic.load_vehicle`` loads every kind."""
+"""A file name is a file of ``sidestep/simulation/traffic/specs``; ``sidestep.simulation.traffic.load_vehicle`` loads every kind."""
 
 DRIVERS: dict[str, str] = {
     "parked": "sidestep.simulation.traffic.drivers:Parked",

@@ -113,13 +113,13 @@ WITH_EXTRA: dict[str, list[list[str]]] = {
 }  # fmt: skip
 """Extra → calls that work with exactly this extra."""
 ELSEWHERE = {
-    "serve": "tests/remote/test_processes.py",
+    "serve": "tests/runs/remote/test_processes.py",
     "data get": "tests/cli/test_data.py",
-    "demos intersection": "tests/learn/test_demonstrations.py",
-    "demos info": "tests/learn/test_demonstrations.py",
-    "demos convert": "tests/learn/test_lerobot.py",
+    "demos intersection": "tests/learning/test_demonstrations.py",
+    "demos info": "tests/learning/test_demonstrations.py",
+    "demos convert": "tests/learning/test_lerobot.py",
     "predict dataset": "tests/cli/test_predict_data.py",
-    "predict loop": "tests/interactions/test_loop.py",
+    "predict loop": "tests/prediction/data/test_loop.py",
 }
 """Commands that wait for somebody, need a network or take long: where they are tested."""
 

@@ -314,7 +314,7 @@ def walk_without_overlap(crowd: Crowd, goals: NDArray[np.float64], seed: int, st
 
 @pytest.mark.parametrize("scene", [circle_crossing, four_way_crossing])
 def test_nobody_overlaps_where_ways_cross(scene) -> None:  # type: ignore[no-untyped-def]
-    """With staggered starts; where all meet at once people do overlap, see tests/crowd/test_overlap.py."""
+    """With staggered starts; where all meet at once people do overlap, see tests/simulation/crowd/test_overlap.py."""
     for seed in range(100):
         walk_without_overlap(*scene(seed), seed, steps=200)
 

@@ -91,7 +91,7 @@ def test_the_simulator_has_a_version_of_its_own(copy: Path) -> None:
     (copy / "policies/trivial.py").write_text("# nothing")
     forget()
     assert identity.simulator_version() == before
-    (copy / "robots/controllers.py").write_text("# nothing")
+    (copy / "simulation/robots/controllers.py").write_text("# nothing")
     forget()
     assert identity.simulator_version() != before
 

@@ -31,10 +31,13 @@ from sidestep.version import __version__
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SIMULATOR = (
-    "_util/exact.py", "datasets", "kernels", "prediction", "render", "runs/remote", "scenes", "simulation", "types",
+    "_util/exact.py", "datasets", "kernels", "prediction/comfort_zone.py", "prediction/ground.py",
+    "prediction/predictors", "prediction/violation.py", "render", "runs/remote", "scenes", "simulation", "types",
 )  # fmt: skip
 """Parts of the package that make what happens in an episode, whoever drives: people, robots, what sensors and cameras
 see, how recordings are read, what a guest is told and how it answers."""
+SHOWS_ONLY = ("render/films", "render/top_view")
+"""Of these parts, what only draws finished records."""
 COMPANION = re.compile(
     r"[^\s\"'<>=:,\[\]{}]+\.(?:pgm|png|bmp|tiff?|jpe?g|glb|gltf|bin|stl|dae|obj|csv)\b", re.IGNORECASE
 )
@@ -51,7 +54,9 @@ PLUG_IN = "plug-in "
 @cache
 def simulator_version() -> str:
     """Version of the package and hash of the simulator's sources and data."""
+    shows = [PACKAGE / part for part in SHOWS_ONLY]
     files = [file for part in SIMULATOR for file in _files_of(PACKAGE / part)]
+    files = [file for file in files if not any(file.is_relative_to(folder) for folder in shows)]
     return f"sidestep {__version__} sha256:{hash_files(files, PACKAGE)}"
 
 

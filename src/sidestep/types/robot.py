@@ -1,4 +1,4 @@
-"""What a robot is: body, limits, dynamics. Specs are data files under ``sidestep/robots/specs``."""
+"""What a robot is: body, limits, dynamics. Specs are data files under ``sidestep/simulation/robots/specs``."""
 
 from __future__ import annotations
 
