@@ -57,7 +57,10 @@ ALLOWED = {
         "reads recordings and records to data for predictors; no scenario or record follows from it",
     ),
     **dict.fromkeys(
-        (f"prediction/{name}.py" for name in ("bootstrap", "forecasts", "loop", "loop_summary", "roc", "scores", "toy")),
+        (
+            f"prediction/{name}.py"
+            for name in ("bootstrap", "forecasts", "loop", "loop_summary", "roc", "scores", "toy")
+        ),
         "scores of predictors and of finished runs",
     ),
     "render/raster/surface.py": "pictures",

@@ -1,6 +1,6 @@
 """How close a synthetic crowd comes to its recording, as distances between distributions.
 
-``python -m tools.compare_synthetic`` prints the tables of ``docs/suites/socnav_twins.md``; with ``--figure PATH`` it
+``python -m tools.compare_synthetic`` prints the tables of ``docs/suites/socnav_synthetic.md``; with ``--figure PATH`` it
 also draws the figure: people over time, speeds and nearest neighbours at the five sites. Needs the recordings.
 """
 
@@ -20,7 +20,7 @@ from sidestep.simulation.crowd.synthetic import load_statistics
 from sidestep.simulation.synthetic import generate_crowd
 from sidestep.types.base import FloatArray
 from sidestep.types.outcome import Rules
-from sidestep.types.scenario import TwinPlacement
+from sidestep.types.scenario import SyntheticPlacement
 from tools.synthetic_windows import (
     MOVING_MPS,
     STEP_S,
@@ -142,7 +142,7 @@ def _observed_part(window: Window, seen: Seen) -> Seen:
 def synthetic_look(window: Window, seed: int) -> Look:
     """One synthetic crowd of the window."""
     rules = Rules(time_limit_s=window.duration_s)
-    tracks, _, _ = generate_crowd(TwinPlacement(twin=window.name), rules, "closeness", window.name, seed, 0)
+    tracks, _, _ = generate_crowd(SyntheticPlacement(statistics=window.name), rules, "closeness", window.name, seed, 0)
     return look_at(_observed_part(window, see_steps(tracks, rules.step_s)), load_statistics(window.name).gates)
 
 

@@ -70,7 +70,7 @@ STANDS_SHARE = 0.8
 PAUSE_S = 1.2
 """Standing for a shorter time is no pause."""
 SMOOTH_S = 1.0
-"""Deviations of the speed that last shorter are noise of the annotation; the twin has slower ones of the same size."""
+"""Deviations of the speed that last shorter are noise of the annotation; the synthetic crowd has slower ones of the same size."""
 POOL = 5
 """A flow's speeds count as so many more people of the window's mean and spread."""
 
@@ -288,7 +288,7 @@ def _short(value: Any) -> float:
     return round(float(value), 3)
 
 
-def write_twins(folder: Path) -> list[Path]:
+def write_statistics(folder: Path) -> list[Path]:
     """Fit every window and write one file each."""
     written = []
     for window in WINDOWS:
@@ -303,7 +303,7 @@ def write_twins(folder: Path) -> list[Path]:
 
 def main() -> None:
     """Write the files of statistics into the package."""
-    for path in write_twins(Path(str(files("sidestep.simulation.crowd.synthetic")))):
+    for path in write_statistics(Path(str(files("sidestep.simulation.crowd.synthetic")))):
         print(path.name)
 
 

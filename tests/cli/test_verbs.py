@@ -230,7 +230,7 @@ def test_every_verb_has_help(call: Call) -> None:
         "report",
         "replay",
         "render",
-        "twin",
+        "counterfactual",
         "verify",
         "validate",
         "serve",

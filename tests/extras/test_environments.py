@@ -57,7 +57,7 @@ CORE: dict[str, list[list[str]]] = {
     "replay": [["replay", RECORD, "--png", "top.png", "--time", "1"], ["replay", RECORD, "--html", "replay.html"]],
     "render": [["render", "core", "plaza", "--size", "64x48", "--out", "picture.png"]],
     "verify": [["verify", "run", "--sample", "1"]],
-    "twin": [["twin", "run"]],
+    "counterfactual": [["counterfactual", "run"]],
     "pack run": [["pack", "run", "run", "--out", "run.pack"]],
     "board build": [["board", "build", "run.pack", "--out", "board"]],
     "board seeds": [["board", "seeds", "--secret", "secret", "--suite", "core", "--count", "2"]],

@@ -122,8 +122,8 @@ def test_an_environment_sees_what_a_policy_of_the_benchmark_sees() -> None:
 def test_a_copy_goes_on_alike() -> None:
     env = CrowdEnv("Crossing", people=2, sensors=("rgb",), camera=SMALL)
     env.reset(seed=1)
-    twin = copy.deepcopy(env)
-    assert same(env.step(STAND)[0], twin.step(STAND)[0])
+    counterfactual = copy.deepcopy(env)
+    assert same(env.step(STAND)[0], counterfactual.step(STAND)[0])
 
 
 def test_bad_requests() -> None:

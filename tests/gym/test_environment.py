@@ -329,10 +329,10 @@ def test_a_scenario_file_brings_its_own_paths(tmp_path: Path) -> None:
 def test_a_copy_goes_its_own_way() -> None:
     env = environment(by_hand([stander(2.0, 0.0)]))
     env.step(FORWARD)
-    twin = copy.deepcopy(env)
+    counterfactual = copy.deepcopy(env)
     for _ in range(3):
         kept = env.step(STAND)
-    assert twin.step(FORWARD)[0]["robot"][0] == pytest.approx(2.5)
+    assert counterfactual.step(FORWARD)[0]["robot"][0] == pytest.approx(2.5)
     assert kept[0]["robot"][0] == pytest.approx(2.75)
 
 

@@ -282,7 +282,7 @@ def test_the_vector_environment_judges_alike() -> None:
 def test_a_copy_has_a_referee_of_its_own() -> None:
     env = environment(by_hand())
     env.step(FORWARD)
-    twin = copy.deepcopy(env)
-    assert drive(twin, FORWARD)[4]["termination_reason"] == "success"
+    counterfactual = copy.deepcopy(env)
+    assert drive(counterfactual, FORWARD)[4]["termination_reason"] == "success"
     assert env.step(STAND)[4]["termination_reason"] == ""
     assert drive(env, FORWARD)[4]["termination_reason"] == "success"

@@ -163,8 +163,8 @@ def test_failing_early_is_not_rewarded(name: str) -> None:
         assert direction == "none"
 
 
-def twinned() -> list[EpisodeRecord]:
-    """Records with twins: somebody who passes, waits, and walks round."""
+def with_counterfactuals() -> list[EpisodeRecord]:
+    """Records with counterfactuals: somebody who passes, waits, and walks round."""
     from .test_people_cost import WALK, compared, path
 
     near = WALK + np.array([0.0, 1.0])
@@ -207,7 +207,7 @@ def test_every_metric_is_valid_and_somewhere_different() -> None:
     records = [*RECORDS.values(), eventful, pushed, vehicle, failing, *gestures, *hindered, *endings, *led, *staged]
     records += on_the_road
     records += [drive_freely(), drive_freely(400)]
-    records += twinned()
+    records += with_counterfactuals()
     seen: dict[str, set[float]] = {name: set() for name in METRICS}
     for record in records:
         for name, found in score(record).items():

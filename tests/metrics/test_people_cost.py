@@ -31,10 +31,10 @@ WALK = line((0, 0), (1, 0), STEPS)
 
 
 def compared(people: Sequence[Any], without: Sequence[Any], **options: Any) -> EpisodeRecord:
-    """A robot that stands at (0, 5) among ``people``, and its twin with the people ``without`` it."""
+    """A robot that stands at (0, 5) among ``people``, and its counterfactual with the people ``without`` it."""
     walkers = [[p if isinstance(p, Walker) else Walker(p) for p in each] for each in (people, without)]
-    here, twin = (make_record([(0.0, 5.0)] * (STEPS + 1), people=each, **options) for each in walkers)
-    return replace(here, twin=twin)
+    here, counterfactual = (make_record([(0.0, 5.0)] * (STEPS + 1), people=each, **options) for each in walkers)
+    return replace(here, counterfactual=counterfactual)
 
 
 def values(record: EpisodeRecord) -> dict[str, float]:
@@ -148,25 +148,25 @@ def test_people_who_walk_to_and_fro_are_not_taken_for_early_ones() -> None:
 def test_people_are_matched_by_their_number() -> None:
     a, b = WALK, line((0, -3), (0.5, 0), STEPS)
     record = compared([a, b], [b, a])
-    twin = record.twin
-    assert twin is not None
-    swapped = replace(record, twin=replace(twin, person_id=twin.person_id[::-1]))
+    counterfactual = record.counterfactual
+    assert counterfactual is not None
+    swapped = replace(record, counterfactual=replace(counterfactual, person_id=counterfactual.person_id[::-1]))
     assert values(swapped)["affected_people"] == 0.0
     assert values(record)["affected_people"] == 1.0
 
 
-def test_a_longer_twin_says_the_same() -> None:
+def test_a_longer_counterfactual_says_the_same() -> None:
     late = path((1, 0, 8), (0, 0, 16), (1, 0, 40))
     record = compared([late], [WALK])
     longer = make_record([(0.0, 5.0)] * 101, people=[Walker(line((0, 0), (1, 0), 100))])
-    assert values(record) == values(replace(record, twin=longer))
+    assert values(record) == values(replace(record, counterfactual=longer))
 
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_a_robot_that_changes_nothing_costs_nothing(seed: int) -> None:
     record = random_record(seed)
-    costs = cost.people_costs(replace(record, twin=record))[: cost.CLOSEST]
+    costs = cost.people_costs(replace(record, counterfactual=record))[: cost.CLOSEST]
     assert np.nanmax(costs) == 0.0
 
 
@@ -187,9 +187,11 @@ def drawn(record: EpisodeRecord, chooses_s: float | None) -> EpisodeRecord:
     node = {"nodes": [{"name": "a", "at": [0, 0]}, {"name": "b", "at": [9, 0]}], "edges": [["a", "b"]]}
     part = CrowdPart.parse({"placement": {"kind": "behaviour", "count": 1, "graph": node}}, "test")
     scenario = record.scenario.model_copy(update={"crowd": (part,)})
-    assert record.twin is not None
+    assert record.counterfactual is not None
     events = () if chooses_s is None else (Event(chooses_s, "trigger", "person:10", text=CHOOSES),)
-    return replace(record, scenario=scenario, twin=replace(record.twin, scenario=scenario, events=events))
+    return replace(
+        record, scenario=scenario, counterfactual=replace(record.counterfactual, scenario=scenario, events=events)
+    )
 
 
 def test_people_who_draw_destinations_are_compared_up_to_the_first() -> None:
@@ -217,18 +219,18 @@ def test_only_people_who_react_count() -> None:
     assert values(record)["affected_people"] == 1.0
 
 
-def test_without_a_fitting_twin_there_is_no_value() -> None:
+def test_without_a_fitting_counterfactual_there_is_no_value() -> None:
     record = compared([WALK], [WALK])
-    twin = record.twin
-    assert twin is not None
+    counterfactual = record.counterfactual
+    assert counterfactual is not None
     short = make_record([(0.0, 5.0)] * STEPS, people=[Walker(WALK[:-1])])
     for wrong, reason in (
-        (None, cost.NO_TWIN),
-        (short, cost.SHORT_TWIN),
-        (replace(twin, seed=1), cost.OTHER_TWIN),
-        (make_record([(0.0, 5.0)] * (STEPS + 1)), cost.OTHER_TWIN),
+        (None, cost.NO_COUNTERFACTUAL),
+        (short, cost.SHORT_COUNTERFACTUAL),
+        (replace(counterfactual, seed=1), cost.OTHER_COUNTERFACTUAL),
+        (make_record([(0.0, 5.0)] * (STEPS + 1)), cost.OTHER_COUNTERFACTUAL),
     ):
-        found = score(replace(record, twin=wrong), NAMES)
+        found = score(replace(record, counterfactual=wrong), NAMES)
         assert {result.reason for result in found.values()} == {reason}
 
 
@@ -236,11 +238,11 @@ def test_people_who_do_not_see_the_robot_have_no_cost() -> None:
     record = compared([WALK], [WALK])
     part = CrowdPart.parse({"sees_robot": False, "people": [{"start": [0, 0]}]}, "test")
     scenario = record.scenario.model_copy(update={"crowd": (part,)})
-    assert record.twin is not None
-    blind = replace(record, scenario=scenario, twin=replace(record.twin, scenario=scenario))
+    assert record.counterfactual is not None
+    blind = replace(record, scenario=scenario, counterfactual=replace(record.counterfactual, scenario=scenario))
     assert score(blind, NAMES)["delay_mean_s"].reason == cost.UNSEEING
 
 
-def test_the_twin_is_no_part_of_the_digest() -> None:
+def test_the_counterfactual_is_no_part_of_the_digest() -> None:
     record = compared([WALK], [WALK])
-    assert record.digest == replace(record, twin=None).digest
+    assert record.digest == replace(record, counterfactual=None).digest

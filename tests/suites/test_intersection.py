@@ -224,11 +224,11 @@ def test_going_straight_on_instead_of_turning_loses(branch: int) -> None:
     """Where both begin in one place, the route of one task is wrong for the other."""
     tried = 0
     for scenario in BRANCHES[branch]:
-        twin = BY_NAME.get(scenario.name.replace("left", "straight").replace("right", "straight"))
-        if twin is None:
+        counterfactual = BY_NAME.get(scenario.name.replace("left", "straight").replace("right", "straight"))
+        if counterfactual is None:
             continue
         tried += 1
-        route = np.array([twin.ego.start[:2], *twin.ego.route, twin.ego.goal])
+        route = np.array([counterfactual.ego.start[:2], *counterfactual.ego.route, counterfactual.ego.goal])
         record = run_episode(scenario, Cheater(lambda line, route=route: route))
         assert record.outcome is Outcome.WRONG_EXIT
         assert record.events[-1].text.startswith("left to the")

@@ -116,12 +116,12 @@ def messages(text: str) -> list[str]:
         # a wrong kind
         (
             "crowd: [{placement: {kind: cirle, count: 3}}]",
-            "crowd[0].placement.kind: must be circle, random, flow, replay, twin, behaviour, crossing or street "
+            "crowd[0].placement.kind: must be circle, random, flow, replay, synthetic, behaviour, crossing or street "
             "(got 'cirle'); did you mean 'circle'?",
         ),
         (
             "crowd: [{placement: {count: 3}}]",
-            "crowd[0].placement.kind: is missing; give circle, random, flow, replay, twin, behaviour, "
+            "crowd[0].placement.kind: is missing; give circle, random, flow, replay, synthetic, behaviour, "
             "crossing or street",
         ),
         (

@@ -1,4 +1,4 @@
-"""The 33 episodes: as published, on recordings and on twins."""
+"""The 33 episodes: as published, on recordings and on synthetic crowds."""
 
 from __future__ import annotations
 

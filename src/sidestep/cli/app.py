@@ -10,6 +10,7 @@ from sidestep.cli import (
     bench,
     board,
     compare,
+    counterfactual,
     data,
     demos,
     doctor,
@@ -27,7 +28,6 @@ from sidestep.cli import (
     serve,
     study,
     train,
-    twin,
     validate,
     verify,
 )
@@ -65,7 +65,7 @@ app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("replay")(replay.replay)
 app.command("render")(render.render)
-app.command("twin")(twin.twin)
+app.command("counterfactual")(counterfactual.counterfactual)
 app.command("verify")(verify.verify)
 app.add_typer(pack.app, name="pack")
 app.add_typer(board.app, name="board")

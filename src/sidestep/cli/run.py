@@ -251,9 +251,11 @@ def run(
             help="Run this policy again if its code or settings changed; its old records are deleted. Repeatable.",
         ),
     ] = None,
-    twin: Annotated[
+    counterfactual: Annotated[
         bool,
-        typer.Option("--twin", help="Simulate every episode without the robot too, and score what it costs people."),
+        typer.Option(
+            "--counterfactual", help="Simulate every episode without the robot too, and score what it costs people."
+        ),
     ] = False,
     skip_missing: Annotated[
         bool, typer.Option("--skip-missing", help="Leave out policies whose optional extra is not installed.")
@@ -285,8 +287,8 @@ def run(
     cameras, pictures = split_names(camera, RUN_CAMERAS), split_names(picture, ("rgb",))
     if (camera or picture) and not video:
         raise BadInput("--camera and --picture say how --video films; give --video K too")
-    if debug and (video or twin or ray is not None):
-        raise BadInput("--debug runs in this process and keeps nothing; leave out --video, --twin and --ray")
+    if debug and (video or counterfactual or ray is not None):
+        raise BadInput("--debug runs in this process and keeps nothing; leave out --video, --counterfactual and --ray")
     limits = {"memory_bytes": limit_memory, "output_bytes": limit_output, "cpu_s": limit_cpu, "wall_s": limit_wall}
     isolation = choose_isolation(isolate, limits, limit_processes)
     if debug and isolation != choose_isolation():
@@ -294,9 +296,9 @@ def run(
     if video:
         check_filming(cameras, pictures)
     folder, storage = (None, IN_FOLDER) if out is None else place_of(out)
-    if storage != IN_FOLDER and (video or replace or twin):
+    if storage != IN_FOLDER and (video or replace or counterfactual):
         raise BadInput(
-            f"--out {out}: --video, --replace and --twin need the records in a folder; copy the run from there and use "
+            f"--out {out}: --video, --replace and --counterfactual need the records in a folder; copy the run from there and use "
             "the copy"
         )
     policy = installed_policies(policy, skip_missing)
@@ -327,9 +329,9 @@ def run(
             place = folder if folder is not None else new_folder(plan.suite)
             how = {"workers": workers, "ray": ray, "storage": storage, "replaced": again}
             result = _execute(plan, place, out if out is not None else str(place), how)
-        if twin:
+        if counterfactual:
             with resumable(result.folder):
-                result = _with_twins(result, workers or 1)
+                result = _with_counterfactuals(result, workers or 1)
         if video:
             with resumable(result.folder):
                 film_run(result, video, cameras, pictures)
@@ -416,14 +418,14 @@ def _execute(plan: Plan, folder: Path, out: str, how: dict[str, Any]) -> RunResu
             )
 
 
-def _with_twins(result: RunResult, workers: int) -> RunResult:
+def _with_counterfactuals(result: RunResult, workers: int) -> RunResult:
     """The result with the metrics that compare with the episodes without the robot."""
     import dataclasses
 
-    from sidestep.cli.twin import add_twins
+    from sidestep.cli.counterfactual import add_counterfactuals
     from sidestep.runs.folder import RESULTS_FILE, load_results
 
-    add_twins(result.folder, workers)
+    add_counterfactuals(result.folder, workers)
     shown = {(each.policy, each.scenario, each.seed) for each in result.episodes}
     episodes, _ = load_results(result.folder / RESULTS_FILE)
     return dataclasses.replace(result, episodes=tuple(e for e in episodes if (e.policy, e.scenario, e.seed) in shown))

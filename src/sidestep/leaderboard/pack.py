@@ -25,7 +25,7 @@ from sidestep import registry
 from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
 from sidestep.leaderboard.signatures import Signature, sign
-from sidestep.records.twins import TWINS, twin_path
+from sidestep.records.counterfactuals import COUNTERFACTUALS, counterfactual_path
 from sidestep.runs.folder import EPISODES, RESULTS_FILE, RUN_FILE, RunFile, load_run, safe_name
 from sidestep.runs.plan import PolicyPlan
 from sidestep.runs.provenance import PACKAGE, describe_machine, own_sources, policy_version
@@ -39,7 +39,7 @@ SOURCES = "sources"
 _PART = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,149}"
 MEMBER = re.compile(
     rf"run\.json|pack\.json|SHA256SUMS|signature\.json|results(?:\.[A-Za-z0-9_-]{{1,60}})?\.parquet"
-    rf"|{EPISODES}/{_PART}/{_PART}\.parquet|{TWINS}/{_PART}\.parquet|{SOURCES}/{_PART}(?:/{_PART}){{0,8}}\.py"
+    rf"|{EPISODES}/{_PART}/{_PART}\.parquet|{COUNTERFACTUALS}/{_PART}\.parquet|{SOURCES}/{_PART}(?:/{_PART}){{0,8}}\.py"
 )
 """Names that members may have: nothing absolute, nothing upwards, nothing hidden."""
 TIME = (1980, 1, 1, 0, 0, 0)
@@ -106,7 +106,9 @@ def write_pack(folder: Path, out: Path, *, source: bool = True, key: Path | None
     episodes = len(files)
     if not episodes:
         raise BadInput(f"{folder}: no episode records in it")
-    files |= {f"{TWINS}/{path.name}": path for path in map(twin_path, files.values()) if path.is_file()}
+    files |= {
+        f"{COUNTERFACTUALS}/{path.name}": path for path in map(counterfactual_path, files.values()) if path.is_file()
+    }
     files |= {path.name: path for path in folder.glob("results*.parquet")}
     left_out = _told(run, episodes)
     policies = []

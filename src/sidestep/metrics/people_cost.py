@@ -1,7 +1,7 @@
-"""Cost to people: what each person loses through the robot, by comparison with the twin of the episode, in which the
-robot is absent (``record.twin``).
+"""Cost to people: what each person loses through the robot, by comparison with the counterfactual of the episode, in which the
+robot is absent (``record.counterfactual``).
 
-Every person of the record is compared with the same person, by id, of the twin, over the time of the episode. A person
+Every person of the record is compared with the same person, by id, of the counterfactual, over the time of the episode. A person
 is matched with a point of their own path without the robot, which tells how late they are.
 """
 
@@ -37,9 +37,11 @@ STOP_S = 0.5
 STRAY_M = 3.0
 """People who draw their destinations and are farther than this from their path without the robot go elsewhere."""
 
-NO_TWIN = "no episode without the robot to compare with; `sidestep twin RUN` simulates it"
-SHORT_TWIN = "the episode without the robot is shorter than this one; `sidestep twin RUN` extends it"
-OTHER_TWIN = "the twin is of another scenario, seed or step"
+NO_COUNTERFACTUAL = "no episode without the robot to compare with; `sidestep counterfactual RUN` simulates it"
+SHORT_COUNTERFACTUAL = (
+    "the episode without the robot is shorter than this one; `sidestep counterfactual RUN` extends it"
+)
+OTHER_COUNTERFACTUAL = "the counterfactual is of another scenario, seed or step"
 REPLAYED = "people are replayed and do not react to the robot"
 SCRIPTED = "people act on the robot, so there is no episode without it to compare with"
 UNSEEING = "people do not see the robot"
@@ -67,13 +69,13 @@ _DELAY = (
 )
 _cost = partial(
     metric,
-    validity="Episodes with a twin (`sidestep twin`) and people who react to the robot, in which the robot reached its "
+    validity="Episodes with a counterfactual (`sidestep counterfactual`) and people who react to the robot, in which the robot reached its "
     "goal or used up its time: a robot that fails early must not look considerate.",
 )
 
 
 def compared_people(record: EpisodeRecord) -> BoolArray:
-    """(N,) who is there at some time, with or without the robot, and may be compared; the twin must fit."""
+    """(N,) who is there at some time, with or without the robot, and may be compared; the counterfactual must fit."""
     kinds = np.array([model not in FIXED for model in record.person_model], bool)
     if not any(part.reactivity != "none" for part in record.scenario.crowd):
         kinds &= np.array([model != "replay" for model in record.person_model], bool)
@@ -84,23 +86,25 @@ def compared_people(record: EpisodeRecord) -> BoolArray:
 def _is_there(record: EpisodeRecord) -> BoolArray:
     """(N,) who is there at some time, with or without the robot."""
     present = record.person_present
-    if record.twin is not None:
-        present = np.concatenate([present, record.twin.person_present[: len(present), _columns(record, record.twin)]])
+    if record.counterfactual is not None:
+        present = np.concatenate(
+            [present, record.counterfactual.person_present[: len(present), _columns(record, record.counterfactual)]]
+        )
     there: BoolArray = np.any(present, axis=0)
     return there
 
 
 def why_no_cost(record: EpisodeRecord) -> str:
     """Why there is nothing to compare; empty if there is."""
-    twin = record.twin
-    if twin is None:
-        return NO_TWIN
-    if not fits(record, twin):
-        return OTHER_TWIN
+    counterfactual = record.counterfactual
+    if counterfactual is None:
+        return NO_COUNTERFACTUAL
+    if not fits(record, counterfactual):
+        return OTHER_COUNTERFACTUAL
     if not record.steps:
         return NO_STEPS
-    if twin.steps < record.steps:
-        return SHORT_TWIN
+    if counterfactual.steps < record.steps:
+        return SHORT_COUNTERFACTUAL
     if record.outcome not in (Outcome.SUCCESS, Outcome.TIMEOUT) and has_ended_early(record):
         return FAILED_EARLY
     if not compared_people(record).any():
@@ -115,10 +119,10 @@ def has_ended_early(record: EpisodeRecord) -> bool:
     return record.duration < record.scenario.rules.time_limit_s - record.scenario.rules.step_s
 
 
-def fits(record: EpisodeRecord, twin: EpisodeRecord) -> bool:
-    """Whether ``twin`` is of the record's scenario and seed."""
-    known = bool(np.isin(record.person_id, twin.person_id).all())
-    return known and record.seed == twin.seed and fits_scenario(record.scenario, twin.scenario)
+def fits(record: EpisodeRecord, counterfactual: EpisodeRecord) -> bool:
+    """Whether ``counterfactual`` is of the record's scenario and seed."""
+    known = bool(np.isin(record.person_id, counterfactual.person_id).all())
+    return known and record.seed == counterfactual.seed and fits_scenario(record.scenario, counterfactual.scenario)
 
 
 def fits_scenario(a: Scenario, b: Scenario) -> bool:
@@ -133,13 +137,13 @@ def people_costs(record: EpisodeRecord) -> FloatArray:
     ``AFFECTED`` 0 or 1, ``CLOSEST`` surface distance of the robot in m; NaN of people who are not compared, and of
     everybody where there is nothing to compare with."""
     costs = np.full((ROWS, len(record.person_id)), np.nan)
-    if why_no_cost(record) or record.twin is None:
+    if why_no_cost(record) or record.counterfactual is None:
         return costs
     who = np.flatnonzero(compared_people(record))
     walk = _Walks(record, who)
-    without = _Walks(record.twin, _columns(record, record.twin)[who], record.steps + 1)
+    without = _Walks(record.counterfactual, _columns(record, record.counterfactual)[who], record.steps + 1)
     matching = _Matching(
-        walk, without, record.step_s, _choices(record.twin, without) if draws_destinations(record) else None
+        walk, without, record.step_s, _choices(record.counterfactual, without) if draws_destinations(record) else None
     )
     people, at, found = np.arange(len(who)), matching.at, np.maximum(matching.found, 0)
     late = np.where(matching.found >= 0, np.maximum(at - found, 0), 0) * record.step_s
@@ -161,11 +165,15 @@ def people_costs(record: EpisodeRecord) -> FloatArray:
     return costs
 
 
-def _choices(twin: EpisodeRecord, without: _Walks) -> IntArray:
+def _choices(counterfactual: EpisodeRecord, without: _Walks) -> IntArray:
     """(N,) the state in which each person without the robot first draws what to do next, or stops to talk; the last
     state if none."""
     last = len(without.here) - 1
-    drawn = {event.subject: round(event.time / twin.step_s) for event in twin.events if event.text == CHOOSES}
+    drawn = {
+        event.subject: round(event.time / counterfactual.step_s)
+        for event in counterfactual.events
+        if event.text == CHOOSES
+    }
     chosen = np.array([min(drawn.get(f"person:{number}", last), last) for number in without.ids], int)
     stands = np.where(without.stands.any(axis=0), without.stands.argmax(axis=0), last)
     first: IntArray = np.minimum(chosen, stands)
@@ -306,10 +314,10 @@ def _differs(walk: _Walks, without: _Walks) -> BoolArray:
     return differs
 
 
-def _columns(record: EpisodeRecord, twin: EpisodeRecord) -> IntArray:
-    """(N,) the column of each person of the record in the twin."""
-    order = np.argsort(twin.person_id, kind="stable")
-    found: IntArray = order[np.searchsorted(twin.person_id, record.person_id, sorter=order)]
+def _columns(record: EpisodeRecord, counterfactual: EpisodeRecord) -> IntArray:
+    """(N,) the column of each person of the record in the counterfactual."""
+    order = np.argsort(counterfactual.person_id, kind="stable")
+    found: IntArray = order[np.searchsorted(counterfactual.person_id, record.person_id, sorter=order)]
     return found
 
 

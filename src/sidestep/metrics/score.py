@@ -16,7 +16,7 @@ from sidestep.metrics.sources import DEFAULT_DIALECT, DIALECTS
 from sidestep.metrics.unknown import why_unknown
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
-from sidestep.types.scenario import ReplayPlacement, Scenario, TwinPlacement
+from sidestep.types.scenario import ReplayPlacement, Scenario, SyntheticPlacement
 
 HEADLINES: tuple[str, ...] = (
     "success", "collisions", "spl", "route_completion", "time_to_goal", "path_length_ratio",
@@ -86,8 +86,8 @@ def cluster_of(scenario: Scenario) -> str:
     for part in scenario.crowd:
         if isinstance(placement := part.placement, ReplayPlacement):
             windows.append(f"{placement.dataset or placement.path}@{floor(placement.start_s / MINUTE_S)}min")
-        elif isinstance(placement, TwinPlacement):
-            windows.append(f"twin:{placement.twin}")
+        elif isinstance(placement, SyntheticPlacement):
+            windows.append(f"synthetic:{placement.statistics}")
     return " & ".join(windows) or f"scenario:{scenario.name}"
 
 

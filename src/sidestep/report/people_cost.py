@@ -1,4 +1,4 @@
-"""The section of a report about what the robot cost people: a table of the metrics that compare with twins, and the
+"""The section of a report about what the robot cost people: a table of the metrics that compare with counterfactuals, and the
 delay of every person by policy."""
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from markupsafe import Markup
 from sidestep.errors import RecordError
 from sidestep.metrics.people_cost import DELAY, people_costs
 from sidestep.records import load_record
-from sidestep.records.twins import with_twin
+from sidestep.records.counterfactuals import with_counterfactual
 from sidestep.report.selection import LabelledEpisode
 from sidestep.report.summary import Summary
 from sidestep.report.table_model import Table
+from sidestep.runs.counterfactuals import COST_METRICS
 from sidestep.runs.folder import episode_path
-from sidestep.runs.twins import COST_METRICS
 
 MOST_EPISODES = 40
 """Whose people the plot shows, per policy: spread evenly over those that have values."""
@@ -35,7 +35,7 @@ class CostSection:
 def cost_sections(
     summaries: Sequence[Summary], labelled: Sequence[LabelledEpisode], colours: Mapping[str, str]
 ) -> list[CostSection]:
-    """A section for every suite that has an episode with a twin."""
+    """A section for every suite that has an episode with a counterfactual."""
     sections = []
     for number, summary in enumerate(summaries):
         columns = [column for column in summary.columns if column.name in COST_METRICS and column.has_values]
@@ -63,7 +63,7 @@ def delays(items: Sequence[LabelledEpisode]) -> list[float]:
         scores = item.scores
         path = episode_path(item.run.folder, scores.policy, scores.scenario, scores.seed)
         try:
-            costs = people_costs(with_twin(load_record(path), path))[DELAY]
+            costs = people_costs(with_counterfactual(load_record(path), path))[DELAY]
         except RecordError:
             continue
         found += costs[np.isfinite(costs)].tolist()

@@ -15,7 +15,7 @@ from sidestep._util.writing import CannotWrite
 from sidestep.errors import BadInput, GuestFailed, RecordError
 from sidestep.interfaces import Policy, describe_policy
 from sidestep.metrics.score import EpisodeScores, score_episode
-from sidestep.records.twins import with_twin
+from sidestep.records.counterfactuals import with_counterfactual
 from sidestep.runs.folder import pack
 from sidestep.runs.plan import Mode, PolicyPlan
 from sidestep.runs.remote.guests import GuestPolicy, Guests
@@ -116,7 +116,7 @@ def run_task(
             task.storage.save(record, task.path)
         except CannotWrite as error:
             return TaskResult(stopped=str(error))
-        scores = score_episode(with_twin(record, task.path), task.dialect)
+        scores = score_episode(with_counterfactual(record, task.path), task.dialect)
         with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
             policy.end_episode(EpisodeEnd(scores.outcome, scores.error, dict(scores.metrics)))
         with suppress(Exception):
@@ -138,7 +138,7 @@ def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
 
 
 def find_record(task: EpisodeTask) -> tuple[EpisodeRecord | None, str]:
-    """The record of this very task from before, with its twin if that is there, or why the one that is there
+    """The record of this very task from before, with its counterfactual if that is there, or why the one that is there
     cannot be used."""
     if not task.storage.exists(task.path):
         return None, ""
@@ -151,7 +151,7 @@ def find_record(task: EpisodeTask) -> tuple[EpisodeRecord | None, str]:
     return (
         (None, f"{task.path}: of another {' and '.join(differing)}")
         if differing
-        else (with_twin(record, task.path), "")
+        else (with_counterfactual(record, task.path), "")
     )
 
 

@@ -17,8 +17,8 @@ from sidestep.metrics.observed import observed_in, observes_json
 from sidestep.metrics.outcome import EXIT_TASK, STOP_TASK
 from sidestep.metrics.score import EpisodeScores, cluster_of, common_source, directions, score_episode
 from sidestep.records import load_record
+from sidestep.records.counterfactuals import with_counterfactual
 from sidestep.records.format import PRIVILEGED_IN_1
-from sidestep.records.twins import with_twin
 from sidestep.runs.folder import (
     EPISODES,
     RESULTS_FILE,
@@ -68,7 +68,7 @@ def score_run(folder: Path, dialect: str = "paper", metrics: Sequence[str] | Non
     places = _places(folder)
     for path in record_paths(folder):
         try:
-            record = with_twin(load_record(path), path)
+            record = with_counterfactual(load_record(path), path)
         except RecordError as error:
             unreadable.append(str(error))
             continue

@@ -54,7 +54,7 @@ from sidestep.types import CompiledScene, RobotSpec, Scenario, SceneSpec
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.behaviour import BehaviourPlacement
 from sidestep.types.road import Roads
-from sidestep.types.scenario import CrossingPlacement, CrowdPart, ReplayPlacement, StreetPlacement, TwinPlacement
+from sidestep.types.scenario import CrossingPlacement, CrowdPart, ReplayPlacement, StreetPlacement, SyntheticPlacement
 
 FASTER_THAN_PREFERRED = 1.3
 """How much faster than preferred a person may walk to get out of the way."""
@@ -158,7 +158,7 @@ class WorldBuilder:
     def build(self, seed: int) -> World:
         """The world under ``seed``: all that is random is drawn here."""
         scenario, users, rules = self._with_traffic(seed)
-        replays = self._replays | self._twins(seed)
+        replays = self._replays | self._synthetic_crowds(seed)
         first_paths: dict[int, FirstPaths] = {}
         crossings: dict[int, CrossingPlans] = {}
         plans: dict[int, StreetPlans] = {}
@@ -249,14 +249,14 @@ class WorldBuilder:
         begin, end = np.searchsorted(part_of, [index, index + 1]).tolist()
         return lambda: StreetDirector(StreetWalkers(plans, self._codes[index]), begin, end)
 
-    def _twins(self, seed: int) -> dict[int, Replay]:
+    def _synthetic_crowds(self, seed: int) -> dict[int, Replay]:
         """The generated crowds that are replayed, by crowd part."""
         rules, suite, name = self.scenario.rules, self.scenario.suite, self.scenario.name
         robots = tuple((robot.start[0], robot.start[1]) for robot in self.scenario.robots)
         return {
             index: generate_crowd(part.placement, rules, suite, name, seed, index, robots)
             for index, part in enumerate(self.scenario.crowd)
-            if isinstance(part.placement, TwinPlacement)
+            if isinstance(part.placement, SyntheticPlacement)
         }
 
     def _place_people(

@@ -1,4 +1,4 @@
-"""Twins: a crowd generated from fitted statistics, put on the simulation's clock like a recording.
+"""Synthetic crowds: generated from fitted statistics, put on the simulation's clock like a recording.
 
 The crowd is simulated once, without a robot: leaders walk from gate to gate by ORCA, companions keep their place beside
 them. What results is replayed, so that policies meet recorded and generated people in the same way.
@@ -22,7 +22,7 @@ from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, RobotPlacement, Scenario
 from sidestep.types.base import FloatArray, IntArray, Point
 from sidestep.types.outcome import Rules
-from sidestep.types.scenario import CrowdPart, Person, TwinPlacement
+from sidestep.types.scenario import CrowdPart, Person, SyntheticPlacement
 
 MODEL = "orca"
 PARAMETERS = {"horizon_people": 2.0, "horizon_walls": 1.0}
@@ -40,7 +40,7 @@ SYNTHETIC_STEP_S = 0.05
 
 
 def generate_crowd(
-    placement: TwinPlacement,
+    placement: SyntheticPlacement,
     rules: Rules,
     suite: str,
     scenario: str,
@@ -50,12 +50,12 @@ def generate_crowd(
 ) -> Replay:
     """The generated people, as ``load_replay`` gives recorded ones. Deterministic in all arguments. At time 0 nobody is
     near ``keep_clear``."""
-    return _generate(placement.twin, rules.step_s, rules.max_steps, suite, scenario, seed, part, keep_clear)
+    return _generate(placement.statistics, rules.step_s, rules.max_steps, suite, scenario, seed, part, keep_clear)
 
 
 @lru_cache(maxsize=64)  # about 1 MB each
 def _generate(
-    twin: str,
+    statistics: str,
     step_s: float,
     steps: int,
     suite: str,
@@ -64,7 +64,7 @@ def _generate(
     part: int,
     keep_clear: tuple[Point, ...],
 ) -> Replay:
-    fit = load_statistics(twin)
+    fit = load_statistics(statistics)
     scene = _site(fit.site)
     rng = generator_for(suite, scenario, seed, "placement", part)
     people = CrowdSampler(fit, partial(free_mask, scene), partial(_find_route, scene), rng, keep_clear).people()
@@ -97,7 +97,7 @@ def _simulate(
     fit: CrowdStatistics, people: list[SyntheticPerson], duration: float, rng: np.random.Generator
 ) -> FloatArray:
     """The crowd step by step, (T, N, 4)."""
-    from sidestep.simulation.build import build_world  # it builds worlds of twins, so it imports this module
+    from sidestep.simulation.build import build_world  # it builds worlds of synthetic crowds, so it imports this module
     from sidestep.simulation.worlds import Worlds
 
     world = build_world(_crowd_alone(fit, people, duration), 0)
@@ -133,7 +133,7 @@ def _crowd_alone(fit: CrowdStatistics, people: list[SyntheticPerson], duration: 
     place = (float(people[0].start[0]), float(people[0].start[1])) if people else (0.0, 0.0)
     part = CrowdPart(model=MODEL, people=listed, sees_robot=False, at_end="leave", parameters=PARAMETERS)
     return Scenario(
-        name=f"twin {fit.name}",
+        name=f"twin {fit.name}",  # random numbers follow from it, so the older word stays
         scene=fit.site,
         robots=(RobotPlacement(spec="point", start=(*place, 0.0), goal=place),),
         crowd=(part,) if people else (),

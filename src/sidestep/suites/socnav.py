@@ -1,6 +1,6 @@
 """The SocNav suite: SocNavBench's 33 episodes among real pedestrians who are replayed, ``data/socnav.yaml``.
 
-Without the recordings each episode runs among its *twin*, a crowd generated from the fitted statistics of the same
+Without the recordings each episode runs among a *synthetic crowd*, a crowd generated from the fitted statistics of the same
 minutes at the same place. Records and tables say which it was: ``recorded`` or ``generated``.
 
 The 33 are the development split: bundled policies were tuned on them. ``split=test`` has other minutes of the same
@@ -21,7 +21,7 @@ from sidestep.suites.files import OptionSuite
 from sidestep.types.base import Angle, Finite, Model, Point, Pose, Positive
 from sidestep.types.outcome import Rules
 from sidestep.types.robot import DynamicsName
-from sidestep.types.scenario import CrowdPart, ReplayPlacement, RobotPlacement, Scenario, TwinPlacement
+from sidestep.types.scenario import CrowdPart, ReplayPlacement, RobotPlacement, Scenario, SyntheticPlacement
 
 DATA = Path(__file__).parent / "data" / "socnav.yaml"
 TEST_DATA = Path(__file__).parent / "data" / "socnav_test.yaml"
@@ -47,7 +47,7 @@ class Window(Model):
     recording: str
     first_person: int
     first_frame: int
-    twin: str
+    synthetic: str
 
 
 class Episode(Model):
@@ -121,7 +121,7 @@ class Socnav(OptionSuite):
 
     options: SocnavOptions = field(default_factory=SocnavOptions)
     name: str = "socnav"
-    summary: str = "33 episodes among recorded pedestrians (ETH, hotel, university, Zara), or their generated twins"
+    summary: str = "33 episodes among recorded pedestrians (ETH, hotel, university, Zara), or synthetic crowds"
 
     def scenarios(self) -> tuple[Scenario, ...]:
         """All 33 in the order of the published list; the one that equals another is tagged ``duplicate``. Of the test
@@ -214,9 +214,9 @@ class Socnav(OptionSuite):
         recordings = socnav_data().recordings
         return [recordings[window.recording].dataset for window in episode.people]
 
-    def _placement(self, window: Window, recorded: bool) -> ReplayPlacement | TwinPlacement:
+    def _placement(self, window: Window, recorded: bool) -> ReplayPlacement | SyntheticPlacement:
         if not recorded:
-            return TwinPlacement(twin=window.twin)
+            return SyntheticPlacement(statistics=window.synthetic)
         recording = socnav_data().recordings[window.recording]
         return self._replay(recording, window.first_frame / recording.recorded_hz, window.first_person)
 
@@ -231,7 +231,7 @@ class Socnav(OptionSuite):
             offset=recording.offset,
         )
 
-    def _part(self, placement: ReplayPlacement | TwinPlacement) -> CrowdPart:
+    def _part(self, placement: ReplayPlacement | SyntheticPlacement) -> CrowdPart:
         return CrowdPart(
             model="replay",
             placement=placement,

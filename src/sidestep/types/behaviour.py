@@ -15,7 +15,7 @@ Interaction = Literal["look", "look_around", "phone", "queue", "talk", "wave"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 CHOOSES = "chooses"
-"""Text of an event of a twin: a background person draws what to do next for the first time."""
+"""Text of an event of a counterfactual: a background person draws what to do next for the first time."""
 
 
 class BehaviourNode(Model):

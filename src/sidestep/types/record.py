@@ -22,7 +22,7 @@ from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, FloatArray, IntArray, frozen_array
 from sidestep.types.outcome import Outcome
 from sidestep.types.robot import Footprint, RobotSpec
-from sidestep.types.scenario import Scenario
+from sidestep.types.scenario import Scenario, SyntheticPlacement
 
 MOST_PLAN_POINTS = 40
 """Of a plan or a forecast; what a policy publishes beyond is cut off."""
@@ -213,7 +213,9 @@ class EpisodeRecord:
     error: str = ""  # error of the policy, or empty
     traceback: str = ""  # of a policy that raised: the innermost calls; like ``error`` no part of the digest
     package_version: str = ""  # version of Sidestep that wrote the record
-    twin: EpisodeRecord | None = None  # the same episode without the robot, from a file of its own; not in the digest
+    counterfactual: EpisodeRecord | None = (
+        None  # the same episode without the robot, from a file of its own; not in the digest
+    )
     format_version: int = FORMAT_VERSION  # version of the record format
 
     def __post_init__(self) -> None:
@@ -407,6 +409,8 @@ def _canonical_model(model: BaseModel) -> Any:
 
 
 def _without_defaults(value: Any) -> Any:
+    if isinstance(value, SyntheticPlacement):
+        return {"kind": "twin", "twin": value.statistics}  # the words of older versions, so that digests stay
     if isinstance(value, BaseModel):
         given = ((name, getattr(value, name), field) for name, field in type(value).model_fields.items())
         return {

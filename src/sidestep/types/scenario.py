@@ -124,12 +124,22 @@ class ReplayPlacement(Model):
         return self
 
 
-class TwinPlacement(Model):
+class SyntheticPlacement(Model):
     """People generated from the fitted statistics of a recording, then replayed."""
 
-    kind: Literal["twin"] = "twin"
-    twin: str
+    kind: Literal["synthetic", "twin"] = "synthetic"
+    """``twin`` is the older word."""
+    statistics: str
     """Name of the fitted statistics; they name their floor plan, whose frame the people are in."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_the_older_words(cls, data: Any) -> Any:
+        """``{kind: twin, twin: NAME}``, as in records and scenario files of version 0.2 and before."""
+        if isinstance(data, dict) and data.get("kind") == "twin" and "twin" in data:
+            others = {key: value for key, value in data.items() if key not in ("kind", "twin")}
+            return {"statistics": data["twin"], **others, "kind": "synthetic"}
+        return data
 
 
 class CrossingPlacement(Model):
@@ -199,7 +209,7 @@ Placement = Annotated[
     | RandomPlacement
     | FlowPlacement
     | ReplayPlacement
-    | TwinPlacement
+    | SyntheticPlacement
     | BehaviourPlacement
     | CrossingPlacement
     | StreetPlacement,
@@ -243,9 +253,9 @@ class CrowdPart(Model):
 
     @model_validator(mode="after")
     def _check(self) -> CrowdPart:
-        replayed = isinstance(self.placement, ReplayPlacement | TwinPlacement)
+        replayed = isinstance(self.placement, ReplayPlacement | SyntheticPlacement)
         if replayed != (self.model == "replay"):
-            raise ValueError("model: replay and placement: {kind: replay} or {kind: twin} go together")
+            raise ValueError("model: replay and placement: {kind: replay} or {kind: synthetic} go together")
         if self.people and replayed:
             raise ValueError("replayed people come from a recording; put hand-placed people in another part")
         if self.reactivity != "none" and self.model != "replay":
@@ -387,7 +397,7 @@ class Scenario(Model):
         if not self.robots:
             raise ValueError("a scenario needs at least one robot")
         if self.rules.head_start_s > 0.0:
-            replayed = any(isinstance(part.placement, ReplayPlacement | TwinPlacement) for part in self.crowd)
+            replayed = any(isinstance(part.placement, ReplayPlacement | SyntheticPlacement) for part in self.crowd)
             if replayed or self.events or any(robot.speed > 0.0 for robot in self.robots):
                 raise ValueError(
                     "rules.head_start_s does not go with replayed people, events, or robots that have a speed at "

@@ -108,9 +108,9 @@ def test_a_task_arrives_as_it_was(binary: bool) -> None:
 def test_a_command_arrives_as_it_was(command: Any) -> None:
     message = travelled({"type": "act", **command_message(command)})
     assert read_command(message) == command
-    twin = getattr(client, type(command).__name__)
-    fields = [getattr(command, name) for name in twin._fields]
-    assert command_message(twin(*fields)) == command_message(command)
+    counterfactual = getattr(client, type(command).__name__)
+    fields = [getattr(command, name) for name in counterfactual._fields]
+    assert command_message(counterfactual(*fields)) == command_message(command)
 
 
 def test_waypoints_and_foreign_answers() -> None:

@@ -1,4 +1,4 @@
-"""What is known of a crowd at a place, so that its twin can be drawn: counts, shares, means; nobody's trajectory.
+"""What is known of a crowd at a place, so that a synthetic one can be drawn: counts, shares, means; nobody's trajectory.
 
 One YAML file per window of a recording, written by ``python -m tools.fit_synthetic``.
 """
@@ -117,6 +117,6 @@ def statistics_names() -> list[str]:
 def load_statistics(name: str) -> CrowdStatistics:
     """The fitted statistics called ``name``; an unknown name is an error with the nearest known ones."""
     if name not in statistics_names():
-        raise UnknownName("twin", name, statistics_names())
+        raise UnknownName("synthetic crowd", name, statistics_names())
     text = files(__name__).joinpath(name + SUFFIX).read_text(encoding="utf-8")
-    return CrowdStatistics.parse(parse_mapping(text, f"twin {name}"), f"twin {name}")
+    return CrowdStatistics.parse(parse_mapping(text, f"synthetic crowd {name}"), f"synthetic crowd {name}")

@@ -67,7 +67,7 @@ class SyntheticPerson:
 
 
 class CrowdSampler:
-    """Draws the people of one twin."""
+    """Draws the people of one synthetic crowd."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class CrowdSampler:
             if len(free):
                 place: FloatArray = points[free[0]]
                 return place
-        raise BadInput(f"twin {self._fit.name}: no free place in the box {box}")
+        raise BadInput(f"synthetic crowd {self._fit.name}: no free place in the box {box}")
 
     def _apart(self, place: FloatArray) -> bool:
         """Whether the place is clear of the robots and of everybody who is there at time 0."""

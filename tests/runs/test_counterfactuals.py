@@ -1,4 +1,4 @@
-"""Twins of a run: simulated once per scenario and seed, extended when needed, scored, packed."""
+"""Counterfactuals of a run: simulated once per scenario and seed, extended when needed, scored, packed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sidestep.errors import BadInput
 from sidestep.leaderboard.audit import audit_run
 from sidestep.leaderboard.pack import write_pack
 from sidestep.leaderboard.unpack import opened_runs
-from sidestep.metrics.people_cost import NO_TWIN
+from sidestep.metrics.people_cost import NO_COUNTERFACTUAL
 from sidestep.records import load_record
-from sidestep.records.twins import TWINS, twin_path
+from sidestep.records.counterfactuals import COUNTERFACTUALS, counterfactual_path
+from sidestep.runs.counterfactuals import COST_METRICS, CounterfactualResult, make_counterfactuals
 from sidestep.runs.folder import RESULTS_FILE, load_results
 from sidestep.runs.plan import make_plan
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import score_run
-from sidestep.runs.twins import COST_METRICS, TwinResult, make_twins
 from sidestep.suites.files import load_suite
 
 SUITE = """
@@ -52,10 +52,10 @@ def costs(folder: Path) -> dict[str, float | str]:
     return {scenario: result.value if result.valid else result.reason for scenario, result in found.items()}
 
 
-def test_twins_fill_in_what_the_robot_costs(run: Path) -> None:
+def test_counterfactuals_fill_in_what_the_robot_costs(run: Path) -> None:
     before, _ = load_results(run / RESULTS_FILE)
-    assert {before[0].metrics[name].reason for name in COST_METRICS} == {NO_TWIN}
-    assert make_twins(run) == TwinResult(2, 0, ())
+    assert {before[0].metrics[name].reason for name in COST_METRICS} == {NO_COUNTERFACTUAL}
+    assert make_counterfactuals(run) == CounterfactualResult(2, 0, ())
     after, _ = load_results(run / RESULTS_FILE)
     assert all(after[0].metrics[name].valid for name in COST_METRICS)
     assert after[0].metrics["affected_people"].value == 1.0
@@ -66,7 +66,7 @@ def test_twins_fill_in_what_the_robot_costs(run: Path) -> None:
 
 
 def test_scoring_and_resuming_keep_the_costs(run: Path, tmp_path: Path) -> None:
-    make_twins(run)
+    make_counterfactuals(run)
     first = costs(run)
     score_run(run)
     assert costs(run) == first
@@ -75,39 +75,39 @@ def test_scoring_and_resuming_keep_the_costs(run: Path, tmp_path: Path) -> None:
     assert not audit_run(run).problems
 
 
-def test_another_policy_shares_the_twins_and_a_longer_episode_extends_them(run: Path, tmp_path: Path) -> None:
-    assert make_twins(run).made == 2
-    path = run / TWINS / "met__seed0.parquet"
+def test_another_policy_shares_the_counterfactuals_and_a_longer_episode_extends_them(run: Path, tmp_path: Path) -> None:
+    assert make_counterfactuals(run).made == 2
+    path = run / COUNTERFACTUALS / "met__seed0.parquet"
     short = load_record(path)
     carry_on(tmp_path, "straight", "stop")
-    assert make_twins(run).made == 2  # the robot that stands takes all of the time
+    assert make_counterfactuals(run).made == 2  # the robot that stands takes all of the time
     long = load_record(path)
     assert long.steps > short.steps
     assert np.array_equal(short.person_position, long.person_position[: short.steps + 1], equal_nan=True)
-    assert make_twins(run) == TwinResult(0, 2, ())
+    assert make_counterfactuals(run) == CounterfactualResult(0, 2, ())
 
 
-def test_a_damaged_twin_is_made_again(run: Path) -> None:
-    make_twins(run)
-    path = run / TWINS / "met__seed0.parquet"
+def test_a_damaged_counterfactual_is_made_again(run: Path) -> None:
+    make_counterfactuals(run)
+    path = run / COUNTERFACTUALS / "met__seed0.parquet"
     path.write_bytes(path.read_bytes()[:-100])
     score_run(run)
-    assert costs(run)["met"] == NO_TWIN
-    assert make_twins(run) == TwinResult(1, 1, ())
-    assert costs(run)["met"] != NO_TWIN
+    assert costs(run)["met"] == NO_COUNTERFACTUAL
+    assert make_counterfactuals(run) == CounterfactualResult(1, 1, ())
+    assert costs(run)["met"] != NO_COUNTERFACTUAL
 
 
-def test_twins_do_not_depend_on_workers(run: Path) -> None:
-    make_twins(run)
-    one = load_record(run / TWINS / "met__seed0.parquet").digest
-    for path in (run / TWINS).iterdir():
+def test_counterfactuals_do_not_depend_on_workers(run: Path) -> None:
+    make_counterfactuals(run)
+    one = load_record(run / COUNTERFACTUALS / "met__seed0.parquet").digest
+    for path in (run / COUNTERFACTUALS).iterdir():
         path.unlink()
-    make_twins(run, workers=2)
-    assert load_record(run / TWINS / "met__seed0.parquet").digest == one
+    make_counterfactuals(run, workers=2)
+    assert load_record(run / COUNTERFACTUALS / "met__seed0.parquet").digest == one
 
 
-def test_packs_have_the_twins(run: Path, tmp_path: Path) -> None:
-    make_twins(run)
+def test_packs_have_the_counterfactuals(run: Path, tmp_path: Path) -> None:
+    make_counterfactuals(run)
     packed = tmp_path / "run.sidestep"
     write_pack(run, packed)
     with opened_runs([packed]) as [folder]:
@@ -115,7 +115,7 @@ def test_packs_have_the_twins(run: Path, tmp_path: Path) -> None:
         assert costs(folder) == costs(run)
 
 
-def test_a_folder_without_records_has_no_twins(tmp_path: Path) -> None:
+def test_a_folder_without_records_has_no_counterfactuals(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such run folder"):
-        make_twins(tmp_path / "nothing")
-    assert twin_path(tmp_path / "episodes" / "p" / "a.parquet") == tmp_path / TWINS / "a.parquet"
+        make_counterfactuals(tmp_path / "nothing")
+    assert counterfactual_path(tmp_path / "episodes" / "p" / "a.parquet") == tmp_path / COUNTERFACTUALS / "a.parquet"

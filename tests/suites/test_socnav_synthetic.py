@@ -1,4 +1,4 @@
-"""Fitting the twins, and how close they come to the recordings."""
+"""Fitting synthetic crowds, and how close they come to the recordings."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_fit_is_reproducible(window):
 
 @needs_data
 @pytest.mark.parametrize("window", WINDOWS[1::2], ids=lambda window: window.name)
-def test_twins_are_close(window):
+def test_synthetic_crowds_are_close(window):
     found = window_closeness(window, range(2))
     assert found.speed_w1 < 0.25
     assert found.nearest_w1 < 0.7

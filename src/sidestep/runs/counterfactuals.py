@@ -1,5 +1,5 @@
-"""The twins of a run: every episode once more without the robot, one for all policies, and the metrics that compare
-with them. ``records.twins`` says where they lie."""
+"""The counterfactuals of a run: every episode once more without the robot, one for all policies, and the metrics that compare
+with them. ``records.counterfactuals`` says where they lie."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sidestep.metrics import METRICS
 from sidestep.metrics.people_cost import fits_scenario
 from sidestep.metrics.score import EpisodeScores, score
 from sidestep.records import load_record, save_record
-from sidestep.records.twins import twin_path
+from sidestep.records.counterfactuals import counterfactual_path
 from sidestep.runs.episode import EpisodeTask, TaskResult, existing_record
 from sidestep.runs.executors import Serial, WorkerDied, WorkerProcesses
 from sidestep.runs.folder import RESULTS_FILE, load_results, load_run, only_run, pack, save_results
@@ -26,34 +26,38 @@ from sidestep.runs.runner import tasks_of
 from sidestep.runs.score import score_run
 
 COST_METRICS = tuple(name for name, where in METRICS.items() if where.startswith("sidestep.metrics.people_cost:"))
-"""Metrics that need twins."""
+"""Metrics that need counterfactuals."""
 
-TwinProgress = Callable[[int, int, str], None]
-"""Called after every twin with how many are done, how many there are, and which it is."""
+CounterfactualProgress = Callable[[int, int, str], None]
+"""Called after every counterfactual with how many are done, how many there are, and which it is."""
 
 
 @dataclass(frozen=True)
-class TwinResult:
-    """What ``make_twins`` did."""
+class CounterfactualResult:
+    """What ``make_counterfactuals`` did."""
 
     made: int
-    """Twins simulated."""
+    """Counterfactuals simulated."""
     kept: int
-    """Twins that were there and long enough."""
+    """Counterfactuals that were there and long enough."""
     skipped: tuple[str, ...]
-    """Why twins could not be made."""
+    """Why counterfactuals could not be made."""
 
     def as_json(self) -> dict[str, Any]:
-        """The document of ``sidestep twin --json``, without the run."""
+        """The document of ``sidestep counterfactual --json``, without the run."""
         return {"made": self.made, "kept": self.kept, "skipped": list(self.skipped)}
 
 
-def make_twins(folder: Path, workers: int = 1, progress: TwinProgress | None = None) -> TwinResult:
-    """Simulate the twin of every scenario and seed of the run that has a record, as long as the longest of its
-    records, and write the metrics that compare with it into ``results.parquet``. Twins that are there are kept."""
+def make_counterfactuals(
+    folder: Path, workers: int = 1, progress: CounterfactualProgress | None = None
+) -> CounterfactualResult:
+    """Simulate the counterfactual of every scenario and seed of the run that has a record, as long as the longest of its
+    records, and write the metrics that compare with it into ``results.parquet``. Counterfactuals that are there are kept."""
     plan = load_run(folder).plan
     if plan.suite == "log":
-        raise BadInput(f"{folder}: its records are made of logs (`sidestep import`), which have no twin to simulate")
+        raise BadInput(
+            f"{folder}: its records are made of logs (`sidestep import`), which have no counterfactual to simulate"
+        )
     with only_run(folder):
         tasks, steps = _wanted(tasks_of(plan, folder))
         if not tasks:
@@ -61,7 +65,9 @@ def make_twins(folder: Path, workers: int = 1, progress: TwinProgress | None = N
         missing = [task for task in tasks if not _is_whole(task, steps[task.path])]
         executor = WorkerProcesses(workers) if workers > 1 else Serial()
         skipped = []
-        for done, (task, result) in enumerate(executor.run(partial(run_twin_task, steps=steps), missing), start=1):
+        for done, (task, result) in enumerate(
+            executor.run(partial(run_counterfactual_task, steps=steps), missing), start=1
+        ):
             if isinstance(result, WorkerDied):
                 skipped.append(f"{_label(task)}: its process ended: {result.reason}")
             elif result.stopped:
@@ -71,15 +77,15 @@ def make_twins(folder: Path, workers: int = 1, progress: TwinProgress | None = N
             if progress is not None:
                 progress(done, len(missing), _label(task))
         score_costs(folder)
-    return TwinResult(len(missing) - len(skipped), len(tasks) - len(missing), tuple(skipped))
+    return CounterfactualResult(len(missing) - len(skipped), len(tasks) - len(missing), tuple(skipped))
 
 
-def run_twin_task(task: EpisodeTask, steps: Mapping[Path, int]) -> TaskResult:
-    """Simulate one twin and save it. The task's policy is not asked."""
-    from sidestep.simulation.twin import run_twin
+def run_counterfactual_task(task: EpisodeTask, steps: Mapping[Path, int]) -> TaskResult:
+    """Simulate one counterfactual and save it. The task's policy is not asked."""
+    from sidestep.simulation.counterfactual import run_counterfactual
 
     try:
-        save_record(run_twin(task.scenario, task.seed, steps[task.path], task.base), task.path)
+        save_record(run_counterfactual(task.scenario, task.seed, steps[task.path], task.base), task.path)
     except CannotWrite as error:
         return TaskResult(stopped=str(error))
     except BadInput as error:
@@ -88,7 +94,7 @@ def run_twin_task(task: EpisodeTask, steps: Mapping[Path, int]) -> TaskResult:
 
 
 def score_costs(folder: Path) -> None:
-    """Put the metrics that need twins into the run's table; all other values stay as they are."""
+    """Put the metrics that need counterfactuals into the run's table; all other values stay as they are."""
     if not (folder / RESULTS_FILE).is_file():
         score_run(folder)
         return
@@ -107,13 +113,13 @@ def _with_costs(scores: EpisodeScores, task: EpisodeTask | None, dialect: str) -
 
 
 def _wanted(tasks: list[EpisodeTask]) -> tuple[list[EpisodeTask], dict[Path, int]]:
-    """One task per twin, and how many steps each needs."""
+    """One task per counterfactual, and how many steps each needs."""
     wanted: dict[Path, EpisodeTask] = {}
     steps: dict[Path, int] = {}
     for task in tasks:
         length = _steps_in(task.path)
         if length is not None:
-            path = twin_path(task.path)
+            path = counterfactual_path(task.path)
             wanted.setdefault(path, replace(task, path=path))
             steps[path] = max(length, steps.get(path, 0))
     return list(wanted.values()), steps
@@ -128,14 +134,14 @@ def _steps_in(path: Path) -> int | None:
 
 
 def _is_whole(task: EpisodeTask, steps: int) -> bool:
-    """Whether the task's twin is there, long enough and of this very scenario."""
+    """Whether the task's counterfactual is there, long enough and of this very scenario."""
     if (_steps_in(task.path) or 0) < steps or not task.path.exists():
         return False
     try:
-        twin = load_record(task.path)
+        counterfactual = load_record(task.path)
     except RecordError:
         return False
-    return twin.seed == task.seed and fits_scenario(twin.scenario, task.scenario)
+    return counterfactual.seed == task.seed and fits_scenario(counterfactual.scenario, task.scenario)
 
 
 def _label(task: EpisodeTask) -> str:

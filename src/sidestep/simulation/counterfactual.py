@@ -1,8 +1,8 @@
-"""The twin of an episode: the same scenario under the same seed, without the robot.
+"""The counterfactual of an episode: the same scenario under the same seed, without the robot.
 
 The world is built as always, so that everybody starts at the same place with the same random numbers; then the robots
 are taken away. People neither see nor touch them, and vehicles drive as if the road were empty. The people of events
-act on the robot and have nothing to act on: they stay where they begin. A twin depends on the scenario and the seed
+act on the robot and have nothing to act on: they stay where they begin. A counterfactual depends on the scenario and the seed
 only, so that all policies share it, and a longer one begins like a shorter one.
 """
 
@@ -26,10 +26,12 @@ from sidestep.types.base import IntArray
 from sidestep.types.behaviour import CHOOSES
 
 NO_POLICY = PolicyInfo("no robot")
-"""Drives in a twin."""
+"""Drives in a counterfactual."""
 
 
-def run_twin(scenario: Scenario, seed: int, steps: int | None = None, base: Path | None = None) -> EpisodeRecord:
+def run_counterfactual(
+    scenario: Scenario, seed: int, steps: int | None = None, base: Path | None = None
+) -> EpisodeRecord:
     """The record of ``scenario`` under ``seed`` without the robots, ``steps`` long (None: up to the time limit). The
     poses of the robots are NaN."""
     world = without_robots(build_world(scenario, seed, base))

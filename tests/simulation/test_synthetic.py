@@ -1,4 +1,4 @@
-"""Twins: crowds generated from fitted statistics. All of this runs without any recording."""
+"""Synthetic crowds: generated from fitted statistics. All of this runs without any recording."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sidestep.simulation.observe import future_of
 from sidestep.simulation.synthetic import _generate, generate_crowd
 from sidestep.simulation.worlds import Worlds
 from sidestep.types.outcome import Rules
-from sidestep.types.scenario import CrowdPart, ReplayPlacement, RobotPlacement, Scenario, TwinPlacement
+from sidestep.types.scenario import CrowdPart, ReplayPlacement, RobotPlacement, Scenario, SyntheticPlacement
 
 
 @pytest.fixture(autouse=True)
@@ -25,22 +25,26 @@ def _no_recordings(monkeypatch):
     monkeypatch.delenv("SIDESTEP_DATA", raising=False)
 
 
-def scenario(twin: str = "zara02_8", name: str = "one", limit: float = 20.0) -> Scenario:
-    part = CrowdPart(model="replay", placement=TwinPlacement(twin=twin), radius=0.2)
+def scenario(statistics: str = "zara02_8", name: str = "one", limit: float = 20.0) -> Scenario:
+    part = CrowdPart(model="replay", placement=SyntheticPlacement(statistics=statistics), radius=0.2)
     robot = RobotPlacement(start=(10.0, 2.0, 0.0), goal=(10.0, 7.0))
     return Scenario(
-        name=name, scene=load_statistics(twin).site, robots=(robot,), crowd=(part,), rules=Rules(time_limit_s=limit)
+        name=name,
+        scene=load_statistics(statistics).site,
+        robots=(robot,),
+        crowd=(part,),
+        rules=Rules(time_limit_s=limit),
     )
 
 
-def tracks(twin: str, seed: int = 0, limit: float = 60.0):
-    return generate_crowd(TwinPlacement(twin=twin), Rules(time_limit_s=limit), "tests", twin, seed, 0)
+def tracks(name: str, seed: int = 0, limit: float = 60.0):
+    return generate_crowd(SyntheticPlacement(statistics=name), Rules(time_limit_s=limit), "tests", name, seed, 0)
 
 
-@pytest.mark.parametrize("twin", statistics_names())
-def test_people_are_there_from_start_to_end_and_off_the_walls(twin):
-    fit = load_statistics(twin)
-    crowd, ids, groups = tracks(twin)
+@pytest.mark.parametrize("name", statistics_names())
+def test_people_are_there_from_start_to_end_and_off_the_walls(name):
+    fit = load_statistics(name)
+    crowd, ids, groups = tracks(name)
     assert crowd.shape == (1201, len(ids), 4)
     assert crowd.dtype == np.float32
     assert len(groups) == len(ids)
@@ -55,9 +59,9 @@ def test_people_are_there_from_start_to_end_and_off_the_walls(twin):
     assert (here.sum(axis=0) > 0).sum() == pytest.approx(fit.at_start + sum(fit.arrivals), rel=0.15, abs=5)
 
 
-@pytest.mark.parametrize("twin", ["eth_239", "univ_1"])
-def test_nobody_walks_through_anybody_or_jumps(twin):
-    crowd, _, groups = tracks(twin)
+@pytest.mark.parametrize("name", ["eth_239", "univ_1"])
+def test_nobody_walks_through_anybody_or_jumps(name):
+    crowd, _, groups = tracks(name)
     for moment in crowd[::10]:
         place = moment[np.isfinite(moment[:, 0]), :2]
         gap = np.linalg.norm(place[:, None] - place[None], axis=2) + 9.0 * np.eye(len(place))
@@ -99,7 +103,7 @@ def test_a_crowd_is_generated_once():
     assert _generate.cache_info().misses == 1
 
 
-def test_a_twin_is_replayed_and_says_that_it_is_generated():
+def test_a_synthetic_crowd_is_replayed_and_says_that_it_is_generated():
     here = scenario()
     assert here.source == "generated"
     recorded = CrowdPart(model="replay", placement=ReplayPlacement(path="some.txt"))
@@ -116,8 +120,10 @@ def test_a_twin_is_replayed_and_says_that_it_is_generated():
 
 
 def test_a_shorter_budget_and_another_clock():
-    crowd, _, _ = generate_crowd(TwinPlacement(twin="eth_1"), Rules(time_limit_s=20.0), "tests", "a", 0, 0)
-    slower, _, _ = generate_crowd(TwinPlacement(twin="eth_1"), Rules(time_limit_s=20.0, step_s=0.1), "tests", "a", 0, 0)
+    crowd, _, _ = generate_crowd(SyntheticPlacement(statistics="eth_1"), Rules(time_limit_s=20.0), "tests", "a", 0, 0)
+    slower, _, _ = generate_crowd(
+        SyntheticPlacement(statistics="eth_1"), Rules(time_limit_s=20.0, step_s=0.1), "tests", "a", 0, 0
+    )
     assert len(crowd) == 401
     assert np.array_equal(slower, crowd[::2], equal_nan=True)
 
@@ -128,16 +134,16 @@ def test_nobody_stands_where_the_robot_starts():
     for seed in range(5):
         clear = ((float(place[0]), float(place[1])), (9.0, 6.0))
         crowd, _, _ = generate_crowd(
-            TwinPlacement(twin="univ_1"), Rules(time_limit_s=1.0), "tests", "c", seed, 0, clear
+            SyntheticPlacement(statistics="univ_1"), Rules(time_limit_s=1.0), "tests", "c", seed, 0, clear
         )
         now = crowd[0][np.isfinite(crowd[0, :, 0]), :2]
         assert np.linalg.norm(now[:, None] - np.array(clear)[None], axis=2).min() > 0.6
 
 
-def test_two_twins_in_one_world():
+def test_two_synthetic_crowds_in_one_world():
     parts = tuple(
-        CrowdPart(model="replay", placement=TwinPlacement(twin=twin), radius=0.2)
-        for twin in ("dhotel_top_141", "dhotel_bot_181")
+        CrowdPart(model="replay", placement=SyntheticPlacement(statistics=name), radius=0.2)
+        for name in ("dhotel_top_141", "dhotel_bot_181")
     )
     robot = RobotPlacement(start=(8.0, 1.5, 0.0), goal=(9.0, 22.0))
     both = Scenario(name="both", scene="socnav_double_hotel", robots=(robot,), crowd=parts)
@@ -153,7 +159,7 @@ def test_mistakes_are_named():
     with pytest.raises(UnknownName, match="did you mean 'eth_239'"):
         build_world(scenario().model_copy(update={"crowd": (_part("eth_23"),)}), 0)
     with pytest.raises(BadInput, match="go together"):
-        CrowdPart.parse({"model": "orca", "placement": {"kind": "twin", "twin": "eth_1"}}, "here")
+        CrowdPart.parse({"model": "orca", "placement": {"kind": "synthetic", "statistics": "eth_1"}}, "here")
     fitted = load_statistics("eth_1").model_dump(mode="json")
     with pytest.raises(BadInput, match="gate beyond"):
         CrowdStatistics.parse(fitted | {"gates": fitted["gates"][:1]}, "here")
@@ -161,8 +167,8 @@ def test_mistakes_are_named():
         CrowdStatistics.parse(fitted | {"arrivals": [1.0]}, "here")
 
 
-def _part(twin: str) -> CrowdPart:
-    return CrowdPart(model="replay", placement=TwinPlacement(twin=twin))
+def _part(name: str) -> CrowdPart:
+    return CrowdPart(model="replay", placement=SyntheticPlacement(statistics=name))
 
 
 def test_quantiles_of_the_normal_distribution():

@@ -1,4 +1,4 @@
-"""Where the twin of a record lies, the same episode without the robot: ``twins/<scenario>__seed<k>.parquet`` beside
+"""Where the counterfactual of a record lies, the same episode without the robot: ``counterfactuals/<scenario>__seed<k>.parquet`` beside
 ``episodes/<policy>/<scenario>__seed<k>.parquet``. All policies of a run share it."""
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from sidestep.errors import RecordError
 from sidestep.records.read import load_record
 from sidestep.types.record import EpisodeRecord
 
-TWINS = "twins"
+COUNTERFACTUALS = "counterfactuals"
 
 
-def twin_path(path: Path) -> Path:
+def counterfactual_path(path: Path) -> Path:
     """Of the record in ``path``, which is in the folder of a policy in that of the episodes of a run."""
-    return path.parent.parent.parent / TWINS / path.name
+    return path.parent.parent.parent / COUNTERFACTUALS / path.name
 
 
-def with_twin(record: EpisodeRecord, path: Path) -> EpisodeRecord:
-    """The record in ``path`` with its twin; as it is where there is none, or none that can be read."""
-    beside = twin_path(path)
+def with_counterfactual(record: EpisodeRecord, path: Path) -> EpisodeRecord:
+    """The record in ``path`` with its counterfactual; as it is where there is none, or none that can be read."""
+    beside = counterfactual_path(path)
     try:
         changed = beside.stat().st_mtime_ns
     except OSError:
         return record
-    twin = _load(beside, changed)
-    return record if twin is None else replace(record, twin=twin)
+    counterfactual = _load(beside, changed)
+    return record if counterfactual is None else replace(record, counterfactual=counterfactual)
 
 
 @lru_cache(maxsize=8)
