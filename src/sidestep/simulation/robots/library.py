@@ -15,7 +15,7 @@ from sidestep.simulation.robots.urdf import robot_from_urdf
 from sidestep.types.base import FloatArray
 from sidestep.types.robot import DynamicsName, RobotSpec
 
-SPECS = "sidestep.robots/specs"
+SPECS = "sidestep.simulation.robots/specs"
 
 
 @cache
