@@ -45,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
         compile_first()
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     folder = Path(__file__).parent
     for item in items:
