@@ -34,7 +34,7 @@ class Check:
 def doctor(as_json: AsJson = False) -> None:
     """Check the installation: what is installed, what is missing, and how to install it. Exit code 1 if a required
     part is missing."""
-    checks = [*check_python(), *check_dependencies(), *check_extras(), check_opengl(), check_cache(), *check_places()]
+    checks = [*check_python(), *check_dependencies(), *check_extras(), check_cache(), *check_places()]
     if as_json:
         print_json({"checks": [asdict(check) for check in checks], "ok": all(c.status != "failed" for c in checks)})
     else:
@@ -108,21 +108,6 @@ def _needing(extra: str) -> list[str]:
         name for name in registry.PREDICTORS if extra in getattr(registry.load("predictors", name), "extras", ())
     ]
     return [*(f"policy {name}" for name in policies), *(f"predictor {name}" for name in predictors)]
-
-
-def check_opengl() -> Check:
-    """The OpenGL driver that ``--renderer gl`` would use. It is optional."""
-    from sidestep.errors import SidestepError
-    from sidestep.render.gl.context import driver_name, is_software
-
-    try:
-        name = driver_name()
-    except SidestepError as error:
-        found, _, remedy = str(error).partition("; ")
-        return Check("opengl", "missing", found, remedy)
-    return Check(
-        "opengl", "ok", f"{name}{' (on the processor: --renderer auto uses cpu)' if is_software(name) else ''}"
-    )
 
 
 def check_cache() -> Check:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sidestep.cli.cameras import RendererChoice, check_renderer, parse_size, sized, split_names
+from sidestep.cli.cameras import parse_size, sized, split_names
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
 from sidestep.errors import BadInput
 
@@ -36,7 +36,6 @@ def render(
     out: Annotated[Path, typer.Option(help="PNG or JPEG file to write.")],
     time: Annotated[float, typer.Option(min=0.0, help="Time of the picture in seconds.")] = 0.0,
     policy: Annotated[str, typer.Option(help="Policy that drives until that time.")] = "stop",
-    renderer: RendererChoice = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the world.")] = 0,
     camera: Annotated[
         list[str] | None,
@@ -85,7 +84,6 @@ def render(
     is_policys = POLICY_CAMERA in cameras
     if is_policys and (len(cameras) > 1 or size is not None):
         raise BadInput("--camera policy is a picture of its own size; leave out --size and the other cameras")
-    check_renderer(cameras)
     light_and_weather = {"weather": weather, "time_of_day": light}
     changes = {name: value for name, value in light_and_weather.items() if value is not None}
     with quiet_stdout(as_json):

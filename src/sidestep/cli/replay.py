@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sidestep.cli.cameras import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
@@ -48,7 +47,6 @@ def replay(
         typer.Option("--blind", help="With --video: no bar with policy and outcome, for films that people will rate."),
     ] = False,
     rrd: Annotated[Path | None, typer.Option(help="Export to a file for the Rerun viewer.")] = None,
-    renderer: RendererChoice = None,
     mcap: Annotated[Path | None, typer.Option(help="Export ROS 2 messages for Foxglove and ros2 bag.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Print the events of the episode with their times.")] = False,
     as_json: AsJson = False,
@@ -95,11 +93,10 @@ def _film(
     blind: bool,
 ) -> None:
     from sidestep._util.progress import progress_bar
-    from sidestep.cli.cameras import check_renderer, sized, split_names
+    from sidestep.cli.cameras import sized, split_names
     from sidestep.render.films.cameras import draw_film
 
     cameras = split_names(camera, ("top",))
-    check_renderer(cameras)
     if size is None and cameras == ("top",):
         size = "640x640"
     settings = sized(record.scenario.sensors.camera, size)

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from sidestep.cli.cameras import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
 from sidestep.errors import BadInput
 
@@ -46,7 +45,6 @@ def report(
     size: Annotated[
         str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --films: size of each picture in pixels.")
     ] = None,
-    renderer: RendererChoice = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a self-contained HTML report about one or more runs."""

@@ -18,7 +18,7 @@ from sidestep.render.figure import Motion, track_motion
 from sidestep.render.light import Lamp, make_light
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people.animation import recorded_gestures, track_gait
-from sidestep.render.renderer import AnyRenderer, Images, open_renderer
+from sidestep.render.renderer import Images, Renderer
 from sidestep.render.world_view import OtherRobotTracker, WorldView, wheel_angle
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
@@ -144,7 +144,7 @@ class RecordView:
             tracker.advance(float(t), poses) for t, poses in zip(record.time, record.other_pose, strict=True)
         ]
         self._light = make_light(settings.weather, settings.time_of_day, indoor=self._view.scene.indoor)
-        self._renderers: dict[Angle, AnyRenderer] = {}
+        self._renderers: dict[Angle, Renderer] = {}
         high = high_walls(scene, record.walls, self._view.scene.indoor)
         self._chase = ChaseCamera(record.robot_pose, record.step_s, high)
 
@@ -183,10 +183,10 @@ class RecordView:
             return mounted_pose(self._settings, self._record.robot, x, y, heading, ground)
         return self._chase.pose(step, ground) if angle == "chase" else self._from_above()
 
-    def _renderer(self, angle: Angle) -> AnyRenderer:
+    def _renderer(self, angle: Angle) -> Renderer:
         if angle not in self._renderers:
             settings = self._settings if angle == "first" else self._settings.seen_from_outside(OUTSIDE_VIEW)
-            self._renderers[angle] = open_renderer(
+            self._renderers[angle] = Renderer(
                 self._view.scene, camera_model(settings), light=self._light, threads=self._threads,
                 shadows=settings.shadows,
             )  # fmt: skip
