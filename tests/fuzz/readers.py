@@ -188,13 +188,6 @@ def lerobot_episodes(path: Path) -> None:
     read_episodes(path.parents[3])
 
 
-def event_log(path: Path) -> None:
-    """A log of scalars."""
-    from sidestep.prediction.training.event_log import read_records
-
-    list(read_records(path))
-
-
 # settings, networks
 
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from sidestep._util.writing import atomic
-from sidestep.errors import BadInput
+from sidestep.errors import BadInput, MissingExtra
 from sidestep.prediction.data.features import moments_of
 from sidestep.prediction.data.samples import HORIZONS_S, Samples, make_samples
 from sidestep.prediction.predictors.network_input import (
@@ -29,7 +29,6 @@ from sidestep.prediction.predictors.network_input import (
     turned,
 )
 from sidestep.prediction.training.cvae import Cvae, CvaeSizes, log_density, sizes_of
-from sidestep.prediction.training.event_log import EventLog
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.interactions import Interactions
 
@@ -139,7 +138,7 @@ def train_cvae(
 ) -> CvaeTrained:
     """Learn from the split ``train`` and choose the epoch by the NLL of the split ``validation``.
 
-    ``folder`` gets a checkpoint after every epoch and an event log; a run that was killed goes on from there.
+    ``folder`` gets a checkpoint after every epoch and an event file for TensorBoard; a run that was killed resumes.
     """
     batches, checks = (
         _Batches(make_samples(long_tracks(data.of_split(split)), settings.every), settings.features, settings.sizes)
@@ -155,20 +154,33 @@ def train_cvae(
     state = _State(network, optimizer, key)
     if folder is not None and not restart:
         state.load(folder / "last.pt")
-    log_file = EventLog(folder) if folder is not None else None
+    events = _open_event_file(folder) if folder is not None else None
     for epoch in range(state.epoch, settings.epochs):
         losses = _train_epoch(network, optimizer, batches, settings, epoch)
         nll = validate(network, checks, np.sort(chosen), settings.modes)
         state.note(epoch + 1, nll)
-        if folder is not None and log_file is not None:
+        if folder is not None and events is not None:
             named = {f"validation/nll_{t:g}s": value for t, value in zip(HORIZONS_S, nll, strict=True)}
-            log_file.write(epoch + 1, {"train/loss": losses[0], "train/kl": losses[1], **named})
+            for name, value in {"train/loss": losses[0], "train/kl": losses[1], **named}.items():
+                events.add_scalar(name, value, epoch + 1)
+            events.flush()
             state.save(folder / "last.pt")
         told = ", ".join(f"{value:.2f}" for value in nll)
         progress(epoch + 1, settings.epochs, f"loss {losses[0]:.2f}, KL {losses[1]:.2f}, validation NLL {told}")
+    if events is not None:
+        events.close()
     network.load_state_dict(state.best)
     network.eval()
     return CvaeTrained(network, state.best_epoch, tuple(state.best_nll), len(batches))
+
+
+def _open_event_file(folder: Path) -> Any:
+    """TensorBoard's writer of ``folder/events.out.tfevents.…``, one file per start of the training."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise MissingExtra("the event file of a training", "learn") from error
+    return SummaryWriter(folder)  # type: ignore[no-untyped-call]
 
 
 def long_tracks(data: Interactions) -> Interactions:
