@@ -195,7 +195,16 @@ PLANS = msgpack.packb(
         ],
     }
 )  # fmt: skip
-STL = b"solid x\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid x\n"
+STL = b"""solid x
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 1 0 0
+vertex 0 1 0
+endloop
+endfacet
+endsolid x
+"""
 BINARY_STL = b"\0" * 80 + struct.pack("<I", 1) + struct.pack("<12fH", 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0)
 OBJ = b"# mesh\nv 0 0 0\nv 1 0 0\nv 0 1 0.5\nf 1 2 3\n"
 MESH_URDF = b"""<robot name="m"><link name="base"><collision>

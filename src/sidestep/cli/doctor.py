@@ -113,7 +113,7 @@ def _needing(extra: str) -> list[str]:
 def check_cache() -> Check:
     """The folder of compiled kernels; without one, every process compiles them again."""
     try:
-        from sidestep.kernels.jit import CACHE_FOLDER
+        from sidestep.kernels import jit
         from sidestep.simulation.prepare import needs_compiling
     except ImportError as error:
         return Check(
@@ -122,7 +122,7 @@ def check_cache() -> Check:
             f"numba cannot be imported: {error}",
             "pip install --force-reinstall numba",
         )
-    if CACHE_FOLDER is None:
+    if jit.CACHE_FOLDER is None:
         return Check(
             "kernel cache",
             "failed",
@@ -132,7 +132,7 @@ def check_cache() -> Check:
     return Check(
         "kernel cache",
         "ok",
-        f"{CACHE_FOLDER}{' (cold: the first run compiles)' if needs_compiling() else ''}",
+        f"{jit.CACHE_FOLDER}{' (cold: the first run compiles)' if needs_compiling() else ''}",
     )
 
 

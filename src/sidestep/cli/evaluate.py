@@ -162,7 +162,7 @@ def _write_breakpoint(folder: Path, places: Sequence[tuple[int, int, int, int]],
 def _model_settings(model: Path, policy: str) -> dict[str, Any]:
     """Settings of the policy that runs a network of one's own."""
     from sidestep._util.extras import check_extras
-    from sidestep.policies.driving.imitation import is_torch
+    from sidestep._util.onnx import is_torch
 
     if policy != AGENTS["NN"]:
         raise BadInput(f"--model_path is the network of NN; {policy} takes none")

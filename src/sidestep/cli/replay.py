@@ -15,6 +15,28 @@ if TYPE_CHECKING:
     from sidestep.types.record import EpisodeRecord
 
 
+AtTime = Annotated[
+    float | None, typer.Option(help="With --png: time of the picture in seconds. Default: the whole episode.")
+]
+Camera = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="With --video: cameras, side by side: top (the map), first, chase or above; repeatable or with commas."
+    ),
+]
+Picture = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="With --video: pictures, side by side: rgb, depth, semantic or instance; repeatable or with commas."
+    ),
+]
+Size = Annotated[str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --video: size of each picture in pixels.")]
+Blind = Annotated[
+    bool,
+    typer.Option("--blind", help="With --video: no bar with policy and outcome, for films that people will rate."),
+]
+
+
 @verb
 def replay(
     record: Annotated[Path, typer.Argument(help="Episode record (*.parquet).")],
@@ -23,29 +45,12 @@ def replay(
     no_open: Annotated[bool, typer.Option("--no-open", help="With --serve: do not open a browser.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write the viewer as one HTML file that needs no server.")] = None,
     png: Annotated[Path | None, typer.Option(help="Write a top view to this file.")] = None,
-    time: Annotated[
-        float | None, typer.Option(help="With --png: time of the picture in seconds. Default: the whole episode.")
-    ] = None,
+    time: AtTime = None,
     video: Annotated[Path | None, typer.Option(help="Write a video to this file.")] = None,
-    camera: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="With --video: cameras, side by side: top (the map), first, chase or above; repeatable or with commas."
-        ),
-    ] = None,
-    picture: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="With --video: pictures, side by side: rgb, depth, semantic or instance; repeatable or with commas."
-        ),
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --video: size of each picture in pixels.")
-    ] = None,
-    blind: Annotated[
-        bool,
-        typer.Option("--blind", help="With --video: no bar with policy and outcome, for films that people will rate."),
-    ] = False,
+    camera: Camera = None,
+    picture: Picture = None,
+    size: Size = None,
+    blind: Blind = False,
     rrd: Annotated[Path | None, typer.Option(help="Export to a file for the Rerun viewer.")] = None,
     mcap: Annotated[Path | None, typer.Option(help="Export ROS 2 messages for Foxglove and ros2 bag.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Print the events of the episode with their times.")] = False,

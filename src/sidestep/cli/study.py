@@ -124,11 +124,11 @@ def serve(
             say("note: without --proxy ADDRESS, all participants behind a proxy share one limit of rate")
         count = workers if workers is not None else os.cpu_count() or 1
 
-        def tell() -> None:
+        def announce() -> None:
             say(f"experimenters: {address}/")
             say(f"new studies (for you only): {address}/new/{site.create_token}")
 
-        serve_studies(site, listening, count, tell)
+        serve_studies(site, listening, count, announce)
 
 
 @app.command("export")

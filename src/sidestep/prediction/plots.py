@@ -17,7 +17,7 @@ from sidestep.report.plots import INK, QUIET, STYLE, new_figure, tidy
 from sidestep.types.base import FloatArray
 
 COLOURS = ("#1f6fb4", "#d9822b", "#3a8f5c", "#8e5bb0", "#c0392b", "#5f6b7a", "#b8a11e", "#1aa3a3")
-"""Of predictors, in their order."""
+"""Colours of predictors, in their order."""
 MOST_FPR = 0.3
 """False positive rates above this one are of no use to a driver."""
 _ROAD, _SIDEWALK, _ZEBRA, _CONTOUR = "#d5d8dd", "#9aa1ab", "#ffffff", "#7a3fa0"

@@ -20,7 +20,7 @@ VERSION = "v3.0"
 CHUNK = 1000
 """Files in a folder."""
 MOST_ROWS = 10_000_000
-"""Of a table; a file of frames has some ten thousand."""
+"""Most rows of a table; a file of frames has some ten thousand."""
 DATA_MB = 100
 VIDEO_MB = 200
 DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
@@ -37,7 +37,7 @@ FEATURES = {
 
 
 def file_name(template: str, number: int) -> str:
-    """Of the file with a number, counted through all folders."""
+    """Path of the file with a number, counted through all folders."""
     return template.format(chunk_index=number // CHUNK, file_index=number % CHUNK)
 
 

@@ -40,7 +40,7 @@ class Street(Model):
     street: StreetPlace = "none"
     """What there is for those who cross: none, zebra, island, zebra+island."""
     width_m: Annotated[float, Field(ge=5.0, le=15.0)] = 6.5
-    """Of the carriageway, without the island."""
+    """Width of the carriageway, without the island."""
     length_m: Annotated[float, Field(ge=120.0, le=1000.0)] = 160.0
     sidewalk_m: Annotated[float, Field(ge=1.5, le=10.0)] = 3.5
     speed_limit: Annotated[NonNegative, Field(gt=0.0, le=30.0)] = 13.9

@@ -168,7 +168,8 @@ class MpcSettings(Model):
     """Weights are of cost rates per second; gaps are between surfaces, m."""
 
     predictor: str = "constant_velocity"
-    """Who says where people will be: a name of ``sidestep list predictors``, ``module:Class`` or ``file.py:Class``."""
+    """Predictor of people's positions: a name of ``sidestep list predictors``, ``module:Class`` or
+    ``file.py:Class``."""
     jerk: Positive = 0.006
     """Weight of jerk², (m/s³)⁻²."""
     acceleration: NonNegative = 0.1

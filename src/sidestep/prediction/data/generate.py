@@ -166,7 +166,7 @@ def _episodes(plan: GeneratePlan) -> Iterator[EpisodeTask]:
 
 
 def _tasks(drives: Drives) -> list[EpisodeTask]:
-    """The scenarios of a suite as tasks; clips are told apart by a name that has the options in it."""
+    """The scenarios of a suite as tasks; the options are part of the name of a clip."""
     suite = choose_options(load_suite(drives.suite), drives.options)
     plan = make_plan(suite, [drives.policy], settings={drives.policy: drives.settings})
     kind = ",".join(f"{key}={value}" for key, value in sorted(drives.options.items()) if key != "split")

@@ -24,7 +24,7 @@ from sidestep.types.interactions import Clip, Interactions
 LONGEST_GAP_S = 0.5
 """Longer gaps in the frames of somebody cut the track."""
 LONGEST_S = 7200.0
-"""Of one vehicle; recordings are cut into parts of less than an hour."""
+"""Longest track of a vehicle; recordings are cut into parts of less than an hour."""
 DRIVES_M = 5.0
 """A vehicle that moves less in all has no clip."""
 HOP_M = 0.5

@@ -45,27 +45,28 @@ class CvaeTraining:
     epochs: int
     batch: int
     samples: int
-    """Per epoch, drawn anew for each; 0: all."""
+    """Number of samples per epoch, drawn separately for each; 0: all."""
     every: int
-    """Frames between two samples of a track."""
+    """Number of frames between two samples of a track."""
     rate: float = 1e-3
     decays: bool = False
     """Whether the rate falls along a cosine to a twentieth."""
     turn_sd: float | None = None
-    """Standard deviation of random turns of those who walk, rad; None: any turn is as likely. Those who stand are
-    turned anyhow."""
+    """Standard deviation of random turns of those who walk, rad; None: any turn is as likely. People who stand are
+    turned by any angle."""
     warm_up: float = 0.2
     """Share of the epochs over which the weight of the KL term grows to 1."""
     free_bits: float = 0.02
     """KL divergence per dimension of z, nats, that costs nothing."""
     prior_weight: float = 0.0
-    """Of the NLL under ``prior_modes`` latents of the prior, beside the evidence lower bound: the hybrid objective of
-    Sohn, Lee and Yan (2015), which closes the gap between latents in training and in use. 0: the bound alone."""
+    """Weight of the NLL under ``prior_modes`` latents of the prior, beside the evidence lower bound: the hybrid
+    objective of Sohn, Lee and Yan (2015), which closes the gap between latents in training and in use. 0: the bound
+    alone."""
     prior_modes: int = 10
     modes: int = 50
     """Latents per sample in the validation."""
     validation: int = 4000
-    """Samples that validate, at most."""
+    """Largest number of samples in the validation."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -88,11 +89,11 @@ def training_of(features: str, size: str, **changes: Any) -> CvaeTraining:
 
 @dataclass(frozen=True)
 class CvaeTrained:
-    """What came out of a training run."""
+    """Result of a training run."""
 
     network: Cvae
     epoch: int
-    """Of the weights: the best in validation."""
+    """Epoch of the weights: the best in validation."""
     nll: tuple[float, ...]
     """Validation NLL at each horizon."""
     samples: int
@@ -165,8 +166,8 @@ def train_cvae(
                 events.add_scalar(name, value, epoch + 1)
             events.flush()
             state.save(folder / "last.pt")
-        told = ", ".join(f"{value:.2f}" for value in nll)
-        progress(epoch + 1, settings.epochs, f"loss {losses[0]:.2f}, KL {losses[1]:.2f}, validation NLL {told}")
+        shown = ", ".join(f"{value:.2f}" for value in nll)
+        progress(epoch + 1, settings.epochs, f"loss {losses[0]:.2f}, KL {losses[1]:.2f}, validation NLL {shown}")
     if events is not None:
         events.close()
     network.load_state_dict(state.best)

@@ -33,7 +33,7 @@ LARGEST = 1e5  # of any number: worlds are at most 100 km from their origin
 LONGEST_M = 20_000.0  # of a road
 LONGEST_ID = 60
 MOST_POINTS = 500_000
-"""Of all lanes of a file."""
+"""Largest number of points of all lanes of a file."""
 SPEED_UNITS = {"m/s": 1.0, "km/h": 1.0 / 3.6, "mph": 0.44704}
 NOWHERE = ("", "-1")
 """Ids that stand for no junction."""
