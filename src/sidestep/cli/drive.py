@@ -75,7 +75,7 @@ def intersection(
         if scene in TEST_SCENES:
             say(f"scene {scene} belongs to the test split: do not train on it what tables will show")
         if not is_loopback(host):
-            say("others can reach this address: whoever has the whole link can drive, and nothing is encrypted")
+            say("others can reach this address: anyone with the whole link can drive, and nothing is encrypted")
         listening = bind(host, port)
         with listening, DemonstrationWriter(out, append=append, batch=BATCH, weathers=numbered) as writer:
             prepare_kernels()

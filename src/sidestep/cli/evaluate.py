@@ -138,7 +138,7 @@ def _place_of(work_dir: Path, breakpoint: Path | None) -> tuple[Path, tuple[int,
 
 
 BEGIN = "begin.txt"
-"""Where an evaluation began that was not begun at its first episode."""
+"""File that says where an evaluation began if not at its first episode."""
 
 
 def _begin_of(folder: Path) -> tuple[int, int, int, int]:

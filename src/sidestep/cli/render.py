@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sidestep.types.scenario import Scenario
 
 POLICY_CAMERA = "policy"
-"""In place of cameras: the policy's own."""
+"""Value of ``--camera`` for the policy's own camera."""
 
 
 SuiteOrScene = Annotated[

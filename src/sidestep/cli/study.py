@@ -239,7 +239,7 @@ def _analyse_study(name: str, out: Path | None, database: str) -> dict[str, Any]
 
 
 def _left_out(document: dict[str, Any]) -> list[str]:
-    """What the analysis could not use or do."""
+    """Notes on data that the analysis could not use."""
     from sidestep.studies.ratings.rating_file import OWN
 
     found = []

@@ -44,7 +44,7 @@ from sidestep.types.tracks import Tracks
 
 def read_groups(path: Path) -> dict[int, int]:
     """Person → group, groups counted from 0. Lines that share a person are one group; a line with one number (some
-    files begin with a count) is no group."""
+    files begin with a count) is not a group."""
     group: dict[int, int] = {}
     for number, line in zip(*reversed(data_lines(read_text(path))), strict=True):
         members = numbers(line)

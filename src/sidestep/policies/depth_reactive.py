@@ -1,4 +1,4 @@
-"""Along the route with a depth camera alone: towards the freest direction, slower the nearer anything is."""
+"""Follows the route with a depth camera alone: it heads for the freest direction, slower near obstacles."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ VERSION = 2
 FAR_M = 6.0
 """Farther from where people get straight on than they turn in a second."""
 ASIDE_M = 2.0
-"""At the first horizon, half of a set of forecasts are never so far from straight on in the world frame."""
+"""At the first horizon, at least half of a set of forecasts is nearer than this to straight on in the world frame."""
 LARGEST = 1e9
 """Numbers of a file beyond this are no positions in metres, nor squares of their errors."""
 

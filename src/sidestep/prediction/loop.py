@@ -37,7 +37,7 @@ from sidestep.types.record import EpisodeRecord
 
 DRIVER, HUMAN, EMPTY = "anticipatory", "human_driver", "empty"
 WITH = "with-"
-"""Before the label of a predictor in the name of its driver: a predictor may be called like a policy."""
+"""Prefix of the label of a predictor in the name of its driver: a predictor may have the name of a policy."""
 BRAKES = 0.5
 """m/s²: decelerating more than this, and more than on the empty road, is braking."""
 LOOK_AHEAD_S, REACH_S = 4.0, 7.0
@@ -110,7 +110,7 @@ def scored_splits(
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """What one episode was like."""
+    """The measures of one episode."""
 
     driver: str
     suite: str

@@ -84,13 +84,13 @@ def _measured_depth(depth: FloatArray, settings: CameraSettings, time_s: float) 
 
 
 STANDARD_HEIGHT_M = 1.0
-"""Where the camera of a robot is whose spec does not say."""
+"""Height of the camera of a robot whose spec does not state one."""
 
 
 def mounted_pose(
     settings: CameraSettings, robot: RobotSpec, x: float, y: float, heading: float, z: float
 ) -> CameraPose:
-    """Where the camera of a robot at (x, y) is and looks; ``z`` is the ground below."""
+    """Pose of the camera of a robot at (x, y); ``z`` is the ground below."""
     ahead, left, up = settings.mount or (0.0, 0.0, robot.camera_height or STANDARD_HEIGHT_M)
     c, s = cos(heading), sin(heading)
     return CameraPose(

@@ -15,7 +15,7 @@ from sidestep.render.mesh import Mesh, Semantic, vertex_normals
 from sidestep.types.base import FloatArray, IntArray
 
 Skinning = Callable[[FloatArray], tuple[IntArray, FloatArray]]
-"""From vertices (V, 3) of the rest pose to their bones (V, 2) and weights (V, 2)."""
+"""A function from vertices (V, 3) of the rest pose to their bones (V, 2) and weights (V, 2)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ _AXES = {"z": (0, 1, 2), "x": (1, 2, 0), "y": (2, 0, 1)}
 
 
 def _widening(segments: int) -> float:
-    """By how much a polygon is widened to have the area of its curve; a little less for three or four corners."""
+    """Factor by which a polygon is widened to have the area of its curve; a little less for three or four corners."""
     return sqrt(2 * pi / segments / sin(2 * pi / segments)) if segments > 4 else 1.12
 
 

@@ -27,7 +27,8 @@ from sidestep.types.scene import SOLID, SceneSpec
 from sidestep.types.sensors import CameraSettings
 
 BACK_M, UP_M, AHEAD_M = 3.2, 2.1, 2.6
-"""Behind the robot, above the ground, and how far ahead of the robot the camera aims (at ``AIM_M`` above ground)."""
+"""Distance behind the robot, height above the ground, and distance ahead of the robot at which the camera aims (at
+``AIM_M`` above ground)."""
 AIM_M = 0.5
 NEAREST_M, OFF_WALL_M = 1.0, 0.35
 EYE_M = 1.8
@@ -102,7 +103,7 @@ def _smooth_distances(back: FloatArray, steps: int) -> FloatArray:
 
 
 Angle = Literal["first", "chase", "above"]
-"""From the robot's own camera, from behind and above it, or from high up over the whole route."""
+"""``first``: the robot's own camera; ``chase``: behind and above it; ``above``: high over the whole route."""
 
 OUTSIDE_VIEW = radians(72.0)
 """Field of view of cameras that no robot carries."""

@@ -41,7 +41,7 @@ WANTS = {"rgb": L.WANT_RGB, "depth": L.WANT_DEPTH, "semantic": L.WANT_SEMANTIC, 
 DTYPES: dict[str, type] = {"rgb": np.uint8, "depth": np.float32, "semantic": np.uint8, "instance": np.int32}
 ALL = frozenset(WANTS)
 NO_PICTURES: dict[str, NDArray[Any]] = {name: np.zeros(1, dtype) for name, dtype in DTYPES.items()}
-"""For the pictures that are not asked for."""
+"""Stand-ins for the pictures that are not asked for."""
 NO_MIRROR = L.MirrorArrays(np.zeros(2, np.uint32), np.ones(1, np.float32), 0)
 BLUR = 1 / 36  # of the height of a picture: how far rough wet ground draws out what it mirrors
 

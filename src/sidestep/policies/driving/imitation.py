@@ -33,7 +33,7 @@ OLD_METADATA = "steer_weight"
 
 
 class ImitationSettings(Model):
-    """Which network."""
+    """Settings of the policy: which network it runs."""
 
     file: str | None = None
     """An .onnx file, or a TorchScript file with ``format: torchscript``; None: the network that comes with Sidestep,

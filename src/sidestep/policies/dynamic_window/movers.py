@@ -12,7 +12,7 @@ from sidestep.types.base import FloatArray
 APART_M = 0.4
 """Neighbouring rays that end farther apart belong to two bodies."""
 LARGEST_M = 1.2
-"""A longer run of rays is no person."""
+"""Longest run of rays that can be a person."""
 FASTEST = 2.5  # m/s
 SMOOTHING_S = 0.4
 SEEN_S, SLOWEST = 0.15, 0.25

@@ -29,7 +29,7 @@ class DynamicWindowSettings(Model):
     """Settings of the policy ``dynamic_window``."""
 
     horizon: Annotated[float, Field(ge=0.5, le=10)] = 2.0
-    """For which paths are predicted, s."""
+    """Time for which paths are predicted, s."""
     gap: Annotated[float, Field(ge=0, lt=2)] = 0.1
     """Distance that a path keeps from what the lidar sees, m."""
     people: Annotated[float, Field(ge=0, le=0.3)] = 0.15

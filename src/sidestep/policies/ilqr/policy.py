@@ -33,7 +33,7 @@ from sidestep.types import Command, Observation, Task, Velocity
 from sidestep.types.base import FloatArray, IntArray, Model, NonNegative, Positive
 
 PLAN_STEP_S = 0.2
-"""Between the points of the plan that is published."""
+"""Time between the points of the published plan, s."""
 _PLAN_TIMES = PLAN_STEP_S * np.arange(1, round(TIMES[-1] / PLAN_STEP_S) + 1)
 WAYPOINT_TIMES = np.array([1.0, 2.0, 3.0])
 """When the reference passes its waypoints, s from now."""

@@ -120,7 +120,7 @@ class PeopleTracker:
 
 
 AS_EXPECTED_MPS = 0.02
-"""Within this of the commanded velocity the robot followed its command."""
+"""Difference from the commanded velocity up to which the robot followed its command."""
 LOOK_AHEAD_S = 0.4
 """A robot that cannot go sideways steers for where the motion is then."""
 TURN_AHEAD_S, TURN_GAIN = 0.8, 4.0
@@ -136,7 +136,7 @@ HARDEST = 4.0
 
 
 PLAN_STEP_S = 0.3
-"""Between the points of the plan that is published."""
+"""Time between the points of the published plan, s."""
 _PLAN_TIMES = PLAN_STEP_S * np.arange(1, round(TIMES[-1] / PLAN_STEP_S) + 1)
 
 

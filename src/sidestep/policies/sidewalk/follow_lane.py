@@ -116,15 +116,15 @@ def _fill(mask: BoolArray, ring: tuple[tuple[float, float], ...], origin: FloatA
 
 
 SPACING_M = 0.25
-"""Between the points of the route as it is planned on."""
+"""Distance between the points of the route that is planned on."""
 NO_PATH, NO_BARS = np.zeros((0, 2)), np.zeros((0, 5))
 NOBODY = CrowdPaths(np.zeros((0, 6)), np.zeros((0, len(LOOK_TIMES), 2)))
 PATH_STEP_S = 0.3
-"""Between the points of the path that is published."""
+"""Time between the points of the published path, s."""
 OFFSETS_M = np.linspace(-1.8, 1.8, 19)
 TRANSITIONS_M = (1.5, 4.0)
 SPEEDS = (0.0, 0.2, 0.45, 0.75, 1.0)
-"""As parts of the cruising speed."""
+"""Speeds as parts of the cruising speed."""
 SEEN_M = 12.0
 MOST_PEOPLE = 12
 GOAL_SHARE = 0.7

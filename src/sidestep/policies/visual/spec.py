@@ -24,7 +24,7 @@ _TO_AHEAD_LEFT: dict[str, FloatArray] = {
 
 
 class Length(Model):
-    """What the number 1 stands for: ``metres``, times the distance of one step at top speed if ``per`` is ``step``."""
+    """Length of the number 1: ``metres``, times the distance of one step at top speed if ``per`` is ``step``."""
 
     metres: Positive = 1.0
     per: Literal["metre", "step"] = "metre"
@@ -46,7 +46,7 @@ class History(Model):
     one input per picture, called ``input`` with {} replaced by 0 (the first in ``order``), 1, …"""
     order: Literal["oldest_first", "newest_first"] = "oldest_first"
     before_start: Literal["repeat", "zero"] = "repeat"
-    """What stands for pictures from before the episode: the first one, or zeros after normalisation."""
+    """Replacement for pictures from before the episode: the first one, or zeros after normalisation."""
 
 
 class CameraSpec(Model):
@@ -98,7 +98,7 @@ class ImageSpec(Model):
 
     @property
     def spacing_s(self) -> float:
-        """Between two pictures of the history, s."""
+        """Time between two pictures of the history, s."""
         return self.history.spacing_s or 1.0 / self.rate_hz
 
     @property
@@ -312,7 +312,7 @@ class DiffusionOutput(Points):
     choose: Literal["first", "mean"] = "first"
     low: tuple[Finite, Finite] | None = None
     high: tuple[Finite, Finite] | None = None
-    """What −1 and 1 stand for, per coordinate, before ``length``; None: no change."""
+    """Values of −1 and 1, per coordinate, before ``length``; None: no change."""
 
     @model_validator(mode="after")
     def _check_range(self) -> DiffusionOutput:
@@ -339,7 +339,7 @@ class VisualSpec(Model):
     summary: str = ""
     source: str = ""
     notes: str = ""
-    """What of it is certain and what is not."""
+    """Remarks on which parts are certain."""
     file: str | None = None
     encoder_file: str | None = None
     format: Literal["onnx", "torchscript"] = "onnx"

@@ -39,7 +39,7 @@ class VciSource:
     length_m: float
     width_m: float
     front_m: float
-    """From the tracked point ahead to the front bumper."""
+    """Distance from the tracked point ahead to the front bumper."""
 
     def __post_init__(self) -> None:
         for what in ("fps", "length_m", "width_m"):
@@ -53,7 +53,7 @@ class VciSource:
             )
 
     def described(self) -> str:
-        """In words."""
+        """The preset in words."""
         return (
             f"{self.name}: {self.fps:g} frames per second, vehicles of {self.length_m:g} m × {self.width_m:g} m whose "
             f"bumper is {self.front_m:g} m ahead of the tracked point"

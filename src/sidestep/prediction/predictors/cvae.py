@@ -40,14 +40,14 @@ NEEDS_OF = {"map": {"map"}, "egodist": {"ego"}, "head&body": {"head", "body"}, "
 
 
 class NetworkSpec(Model):
-    """What a network takes and gives; its file keeps it as JSON in the metadata under ``sidestep_predictor``."""
+    """Inputs and outputs of a network; its file has them as JSON in the metadata under ``sidestep_predictor``."""
 
     features: str
     """One of ``FEATURE_SETS``."""
     frame: FrameKind
     """Frame of input and output: ``world`` or ``heading``."""
     cells: Annotated[int, Field(ge=0, le=4096)] = 0
-    """Along each side of the map window of 25.6 m; 0 without the feature ``map``."""
+    """Number of cells along each side of the map window of 25.6 m; 0 without the feature ``map``."""
     latent: Annotated[int, Field(ge=0, le=4096)]
     """Numbers of a latent z."""
     horizons_s: tuple[Positive, ...]
@@ -84,7 +84,7 @@ class Cvae:
     )
     extras: ClassVar[tuple[str, ...]] = ("onnx",)
     needs: ClassVar[frozenset[str]] = frozenset({"map", "ego", "head", "body"})
-    """At most; an object needs what its file's features need."""
+    """The most that a network may need; an object needs what its file's features need."""
     history_s: ClassVar[float] = 1.0
     looks_at_others: ClassVar[bool] = False
 

@@ -1,4 +1,4 @@
-"""Which CVAE of a grid of sizes and seeds is taken: the one with the highest In-ROI Sensitivity in validation."""
+"""Chooses a CVAE from a grid of sizes and seeds: the one with the highest In-ROI Sensitivity in validation."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ def mixture_density(density: Tensor) -> Tensor:
 
 
 class _State:
-    """Where a training run is, and its best weights."""
+    """The state of a training run, and its best weights."""
 
     def __init__(self, network: Cvae, optimizer: torch.optim.Optimizer, key: str) -> None:
         self.network, self.optimizer, self.key = network, optimizer, key
@@ -285,5 +285,5 @@ class _State:
 
 
 def about_of(trained: CvaeTrained, settings: CvaeTraining) -> dict[str, Any]:
-    """What the file of a network says about its training."""
+    """Description of the training for the file of a network."""
     return {"training": asdict(settings), "samples": trained.samples, "epoch": trained.epoch, "nll": trained.nll}

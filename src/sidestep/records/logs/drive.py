@@ -98,7 +98,7 @@ def make_track(
     radius: float | None = None,
     group: int = -1,
 ) -> tuple[Track, dict[str, int]]:
-    """A track of samples in any order, and what was put right: how many samples were ``not a number`` (left out),
+    """A track of samples in any order, and what was repaired: how many samples were ``not a number`` (left out),
     ``repeated`` (of several at one time the first stays) and ``out of order`` (sorted)."""
     known = np.isfinite(time) & np.isfinite(position).all(axis=1)
     if heading is not None:

@@ -1,4 +1,4 @@
-"""From samples at any times to states at a constant step.
+"""Interpolates samples at any times to states at a constant step.
 
 Positions are interpolated linearly, headings along the shorter way round, velocities linearly where the log has them.
 Where it has none, the velocity of a state is the difference quotient of the step that leads to it, as in records of

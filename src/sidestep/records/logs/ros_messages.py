@@ -31,7 +31,7 @@ class Logged(NamedTuple):
 
     topic: str
     kind: str
-    """As ``nav_msgs/Odometry``."""
+    """Type of the message, such as ``nav_msgs/Odometry``."""
     log_time_s: float
     message: Any
 

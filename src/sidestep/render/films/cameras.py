@@ -292,7 +292,7 @@ class FilmJob(NamedTuple):
 
     target: Path
     label: str
-    """For the progress bar."""
+    """Text of the progress bar."""
     about: str
     load: Callable[[], EpisodeRecord | None]
     """Reads the record; None if it cannot be read."""
@@ -305,7 +305,8 @@ def make_films(
     size: tuple[int, int],
     progress: Callable[[int, int, str], None] | None = None,
 ) -> list[bool]:
-    """Whether each film is there now. ``progress`` hears (frames done, frames in all as far as known, which film)."""
+    """Make the films; returns whether each of them exists now. ``progress`` is called with (frames done, frames in
+    all as far as known, label of the film)."""
     present = [read_about(job.target) == job.about for job in jobs]
     missing = [k for k, found in enumerate(present) if not found]
     done = 0

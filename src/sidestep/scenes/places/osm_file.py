@@ -193,14 +193,14 @@ FEET_M = 0.3048
 
 
 class OsmOptions(Model):
-    """What stands for what the map does not say. Lengths in m."""
+    """Values for what the map does not say. Lengths in m."""
 
     sidewalk_width: Positive = 2.0
     crossing_width: Positive = 3.0
     kerb_width: Positive = 0.15
     """Cut from the road where a sidewalk begins."""
     ramp_length: Positive = 1.0
-    """From the road's edge into the sidewalk, at both ends of a crossing."""
+    """Length from the road's edge into the sidewalk, at both ends of a crossing."""
     corner_radius: NonNegative = 4.0
     """Radius of the kerb where roads meet."""
     storey_height: Positive = 3.0
@@ -249,7 +249,7 @@ def is_area(tags: Tags) -> bool:
 
 
 def _elsewhere(tags: Tags) -> bool:
-    """Above or below the street, indoors, or not there yet."""
+    """Whether it is above or below the street, indoors, or not built yet."""
     tunnel = tags.get("tunnel", "no") not in ("no", "building_passage")
     return tunnel or tags.get("layer", "0") not in ("0", "") or tags.get("indoor") == "yes" or "level" in tags
 

@@ -31,7 +31,7 @@ SPEED_LIMIT = 13.9
 SHARE_S, GREEN_S, YELLOW_S = 20.0, 14.0, 3.0
 """Lights that have green together: their share of the cycle, green and yellow, s."""
 Strips = dict[tuple[str, int], LaneStrip]
-"""By road and number of the section."""
+"""Strips by road and number of the section."""
 
 
 class LaneId(NamedTuple):

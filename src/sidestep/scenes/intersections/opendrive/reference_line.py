@@ -25,7 +25,7 @@ from sidestep.scenes.walkways import Curve, unit
 from sidestep.types.base import FloatArray
 
 SPACING_M = 1.0
-"""Between points of what is not straight."""
+"""Distance between points of curved pieces."""
 GAP_M = 0.5
 """Largest gap between a piece of a plan view and the next, and between a road's length and the end of its plan view."""
 MOST_TURN_RAD = 4.0 * math.pi
