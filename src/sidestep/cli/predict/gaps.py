@@ -106,8 +106,8 @@ def _write(
     folder: Path, name: str, data: Interactions, encounters: list[Encounter], summary: GapSummary, document: Any
 ) -> None:
     from sidestep._util.writing import write_whole
-    from sidestep.prediction.gap_plots import gap_distribution, scene_plots
     from sidestep.prediction.gaps import choose_scenes, encounter_rows
+    from sidestep.prediction.plots import gap_distribution, scene_plots
     from sidestep.report.plots import image_bytes
 
     rows = encounter_rows(encounters)
