@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sidestep._util.reading import is_file, read_json
+from sidestep._util.reading import is_file
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.records.lerobot_layout import FEATURES
+from sidestep.records.lerobot_layout import FEATURES, read_description
 from sidestep.records.logs.drive import MOST_ROWS, Drive, ReadOptions, Track, add_counts, describe_repairs, make_track
 from sidestep.types.base import FloatArray
 
@@ -74,13 +74,7 @@ class LerobotLog:
 
 def _features(path: Path) -> dict[str, Any]:
     where = path / "meta/info.json"
-    info = read_json(where, "LeRobot dataset (its meta/info.json)")
-    version = info.get("codebase_version") if isinstance(info, dict) else None
-    if not isinstance(version, str) or not version.startswith("v3."):
-        raise BadInput(
-            f"{where}: codebase_version is {version!r:.40}, not v3.0; convert the dataset with LeRobot first"
-        )
-    features = info.get("features")
+    features = read_description(where).get("features")
     if not isinstance(features, dict) or not all(isinstance(each, dict) for each in features.values()):
         raise BadInput(f"{where}: has no features; copy the dataset again")
     return features
