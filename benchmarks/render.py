@@ -1,6 +1,5 @@
 """Pictures per second: 50 people who walk in the floor plan ``crosswalk_street``, RGB + depth + instance, sun and
-shadows, next to OpenGL on the processor (Mesa's llvmpipe, with the same street, people, culling, shading and
-pictures); films; environments with cameras; the first frame of a process. Where everyone is in each frame is known
+shadows; films; environments with cameras; the first frame of a process. Where everyone is in each frame is known
 before the timed part; skinning, culling, shadows and drawing are in it.
 """
 
@@ -26,9 +25,7 @@ from benchmarks.measure import (
     Effort,
     Figure,
     Notify,
-    Peer,
     Work,
-    find_peer,
     measure_cold_start,
     measure_warm_start,
     measure_work,
@@ -40,7 +37,7 @@ from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people.gait_kernels import STRIDE
 from sidestep.render.people.pose import PeopleState
-from sidestep.render.renderer import BatchRenderer, make_renderer
+from sidestep.render.renderer import BatchRenderer, Renderer
 from sidestep.render.world_view import WorldView
 from sidestep.scenes.plans import load_plan
 from sidestep.simulation import run_episode
@@ -75,16 +72,6 @@ class BusyStreet:
         looks, position = self._view.looks, np.stack([x, self._y], axis=1)
         state = PeopleState(position, self._heading, self._speed, phase, looks.model, looks.scale)
         return self._view.instances(self._columns, state, ())
-
-
-def street_peer(size: tuple[int, int]) -> Peer:
-    """The street at a size of picture; raises where OpenGL draws on a graphics card, or not at all."""
-    from sidestep.render.gl.context import driver_name
-
-    driver = driver_name()
-    if "llvmpipe" not in driver:
-        raise SidestepError(f"OpenGL draws on {driver} here, not on llvmpipe (LIBGL_ALWAYS_SOFTWARE=1 may change that)")
-    return Peer("moderngl/llvmpipe", Street(*size, THREADS, kind="gl"))
 
 
 FILM_S = 60.0
@@ -177,7 +164,6 @@ THREADS = 2
 BATCH = 10
 FRAMES = 40  # moments of the walk, 0.05 s apart
 WANT = ("rgb", "depth", "instance")
-PEERS = {(640, 480): street_peer}
 FIRST_FRAME = """
 from benchmarks.render import Street
 Street(640, 480, 1).run()
@@ -221,10 +207,9 @@ def _missing_encoder() -> str | None:
 
 
 def measure_render(width: int, height: int, effort: Effort, note: Notify) -> Figure:
-    """Frames per second of one camera, two threads on each frame; where there is a peer, in turns with it."""
-    peer = find_peer(PEERS.get((width, height)), (width, height), note)
+    """Frames per second of one camera, two threads on each frame."""
     work = Street(width, height, THREADS)
-    return measure_work(f"render/{width}x{height}/people={PEOPLE}", "frames/s", work, effort, peer)
+    return measure_work(f"render/{width}x{height}/people={PEOPLE}", "frames/s", work, effort)
 
 
 def measure_batch(effort: Effort, note: Notify) -> Figure:
@@ -240,10 +225,10 @@ def measure_video(effort: Effort, note: Notify) -> Figure:
 class Street(Work):
     """A run is one frame: the camera drives along the sidewalk, the people walk."""
 
-    def __init__(self, width: int, height: int, threads: int, seed: int = 0, kind: str = "cpu") -> None:
+    def __init__(self, width: int, height: int, threads: int, seed: int = 0) -> None:
         street = BusyStreet(PEOPLE, seed)
         camera = CameraModel(width, height, FIELD_OF_VIEW)
-        self.renderer: Any = make_renderer(kind, street.scene, camera, threads=threads, reuse=True)
+        self.renderer = Renderer(street.scene, camera, threads=threads, reuse=True)
         self.people = [street.at(0.05 * k) for k in range(FRAMES)]
         self.poses = [CameraPose(0.05 * k - 18.0, 5.5 - 0.3 * seed, 1.2, -0.1, 0.05) for k in range(FRAMES)]
         self.count = 0

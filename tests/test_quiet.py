@@ -35,7 +35,6 @@ socket.getaddrinfo = no_names
 EXTRAS = (
     "av",
     "trimesh",
-    "moderngl",
     "torch",
     "stable_baselines3",
     "pettingzoo",

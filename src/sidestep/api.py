@@ -25,13 +25,13 @@ from sidestep.runs.compare import compare_runs
 from sidestep.runs.executors import refuse_in_import
 from sidestep.runs.folder import RESULTS_FILE, episode_path, new_folder
 from sidestep.runs.folder import load_run as load_run_file
-from sidestep.runs.plan import Mode, Plan, PolicyPlan, make_plan
+from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.provenance import sensor_files
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import read_run, score_run, summarise
 from sidestep.simulation.session import DEFAULT_NEEDS, Session
 from sidestep.suites.files import FileSuite, base_of, choose_options, load_suite
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, Mode
 from sidestep.types.scenario import Scenario
 
 PolicyLike = Any

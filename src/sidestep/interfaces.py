@@ -237,20 +237,6 @@ class MomentPredictor(Predictor, Protocol):
         ...
 
 
-class Camera(Protocol):
-    """Looks from a robot. Pictures come under the names of the needs that they serve. A camera that has to see every
-    step may have ``follow`` with the same parameters, which returns nothing; one that can serve another episode of its
-    scenario, ``restart(person_id)``."""
-
-    def sense(self, robot: RobotState, people: Pedestrians, time_s: float, *others: FloatArray) -> dict[str, Any]:
-        """``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in m, ``semantic`` (H, W) integers: those asked for."""
-
-
-MakeCamera = Callable[..., Camera]
-"""A camera for one episode: the scene, the robot that carries it, which pictures are needed, the settings, everybody's
-number, and the scenario's name; where there are other machines, ``others``: their specs. Then ``sense`` and ``follow``
-get their poses (K, 3) as well."""
-
 Direction = Literal["higher", "lower", "none"]
 
 

@@ -89,7 +89,7 @@ def test_a_map_reads_only_an_image_beside_it(tmp_path: Path) -> None:
         refused(lambda: resolve_scene(str(path)), "lies outside")
     for image in (".", "none.pgm", '"a\\0b"', "x" * 5000):
         path.write_text(f"image: {image}\nresolution: 0.1\n")
-        refused(lambda: resolve_scene(str(path)), "no such file beside|is no file name")
+        refused(lambda: resolve_scene(str(path)), "no such file beside|is not a file name")
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_people_who_walk_are_not_absurd() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (rows("12 1 ? ?"), r"x\.txt:9: .*'\?' is no number; remove rows with unknown values"),
+        (rows("12 1 ? ?"), r"x\.txt:9: .*'\?' is not a number; remove rows with unknown values"),
         ("# rate_hz: 10\nframe who east north\n" + rows(), r"line 2 is 'frame who east north': looks like a header"),
         ("time,id,x,y\n0,1,2,3\n1,1,2\n", r"x\.txt:3: expected .*x y`, got '1 1 2'"),
         ("# rate_hz: 25\ntime,id,x,y\n0,1,2,3\n", "times in seconds and needs no frames per second; leave out rate_hz"),

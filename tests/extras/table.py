@@ -43,7 +43,6 @@ OPTIONS = {
     "replay --video mp4": "video",
     "replay --rrd": "export",
     "replay --mcap": "export",
-    "render --renderer gl": "gl",
     "pack run --sign": "sign",
     "import rosbag": "export",
     "evaluate NN": "onnx",
@@ -52,7 +51,7 @@ OPTIONS = {
 }
 """Options and arguments that need more than their command does."""
 PAGES = {
-    "docs/cli.md": "web,learn,onnx,video,export,sign,ray,gl",
+    "docs/cli.md": "web,learn,onnx,video,export,sign,ray",
     "docs/demonstrations.md": "video,web,learn,onnx",
     "docs/gym.md": "learn",
     "docs/index.md": "video,onnx",
@@ -66,7 +65,6 @@ PAGES = {
     "docs/prediction_metrics.md": "onnx",
     "docs/predictors.md": "onnx,learn",
     "docs/ratings.md": "web",
-    "docs/rendering_gl.md": "gl",
     "docs/scaling.md": "ray",
     "docs/studies.md": "web,video",
     "docs/suites/intersection.md": "onnx,learn",

@@ -266,7 +266,6 @@ def missing_calls() -> dict[str, tuple[list[str], str]]:
         "replay --video mp4": (["replay", RECORD, "--video", "film.mp4"], "video"),
         "replay --rrd": (["replay", RECORD, "--rrd", "film.rrd"], "export"),
         "replay --mcap": (["replay", RECORD, "--mcap", "film.mcap"], "export"),
-        "render --renderer gl": (["render", "core", "plaza", "--renderer", "gl", "--out", "gl.png"], "gl"),
         "pack run --sign": (["pack", "run", "run", "--out", "signed.pack", "--sign", "key"], "sign"),
         "import rosbag": (["import", "drive.mcap", "--out", "bag"], "export"),
         "evaluate NN": (

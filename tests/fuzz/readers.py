@@ -188,13 +188,6 @@ def lerobot_episodes(path: Path) -> None:
     read_episodes(path.parents[3])
 
 
-def event_log(path: Path) -> None:
-    """A log of scalars."""
-    from sidestep.prediction.training.event_log import read_records
-
-    list(read_records(path))
-
-
 # settings, networks
 
 
@@ -221,17 +214,17 @@ def weights(path: Path) -> None:
 
 def predictor(path: Path) -> None:
     """A network that predicts."""
-    from sidestep.prediction.predictors.cvae import load_network
+    from sidestep.prediction.predictors.cvae import load_forecast_network
 
-    load_network(str(path))
+    load_forecast_network(str(path))
 
 
 def other_networks(path: Path) -> None:
     """The networks of ``imitation`` and ``ilqr_bc``."""
-    from sidestep.policies.driving.imitation import load_network as load_imitation
-    from sidestep.policies.ilqr.cloned import load_network as load_cloned
+    from sidestep.policies.driving.imitation import load_driving_network
+    from sidestep.policies.ilqr.cloned import load_waypoint_network
 
-    for load in (load_imitation, load_cloned):
+    for load in (load_driving_network, load_waypoint_network):
         try:
             load(str(path))
         except SidestepError:

@@ -12,7 +12,6 @@ import numpy as np
 from sidestep.datasets.sidestep_tracks import SIDESTEP
 from sidestep.policies.cadrl.network import SHIPPED
 from sidestep.prediction.data.store import write_interactions
-from sidestep.prediction.training.event_log import EventLog
 from sidestep.records import save_record
 from sidestep.runs.folder import RunFile
 from sidestep.studies.ratings.table import write_ratings
@@ -196,7 +195,16 @@ PLANS = msgpack.packb(
         ],
     }
 )  # fmt: skip
-STL = b"solid x\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
+STL = b"""solid x
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 1 0 0
+vertex 0 1 0
+endloop
+endfacet
+endsolid x
+"""
 BINARY_STL = b"\0" * 80 + struct.pack("<I", 1) + struct.pack("<12fH", 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0)
 OBJ = b"# mesh\nv 0 0 0\nv 1 0 0\nv 0 1 0.5\nf 1 2 3\n"
 MESH_URDF = b"""<robot name="m"><link name="base"><collision>
@@ -252,13 +260,6 @@ def ratings(folder: Path, suffix: str) -> bytes:
 def cadrl_weights() -> bytes:
     """The bundled weights of ``cadrl``."""
     return SHIPPED.read_bytes()
-
-
-def event_log(folder: Path) -> bytes:
-    """A log of scalars for TensorBoard."""
-    log = EventLog(folder / "log")
-    log.write(1, {"loss": 0.5, "reward": -1.0})
-    return log.path.read_bytes()
 
 
 def network(folder: Path) -> bytes:

@@ -64,7 +64,6 @@ TARGETS: dict[str, Target] = {
     "lerobot_episodes": Target(
         from_file(binary.lerobot_episodes, "meta/episodes/chunk-000/file-000.parquet", readers.lerobot_episodes)
     ),
-    "event_log": Target(from_file(seeds.event_log, "events", readers.event_log)),
     "setting": Target(from_text(seeds.SETTING, readers.setting)),
     "visual_spec": Target(from_file(seeds.VISUAL, "model.yaml", readers.visual_spec), YAML),
     "cadrl_weights": Target(

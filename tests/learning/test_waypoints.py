@@ -57,7 +57,7 @@ def test_the_expert_keeps_more_distance_than_ilqr() -> None:
 
 
 def test_training_lowers_the_error_and_the_export_answers_the_same(frames, tmp_path: Path) -> None:
-    from sidestep.policies.ilqr.cloned import IlqrBc, load_network
+    from sidestep.policies.ilqr.cloned import IlqrBc, load_waypoint_network
 
     settings = WaypointTraining(epochs=4, batch=16, held_out=0.0)
     trained = train_waypoints(frames, settings)
@@ -65,7 +65,7 @@ def test_training_lowers_the_error_and_the_export_answers_the_same(frames, tmp_p
     file = tmp_path / "waypoints.onnx"
     export_waypoints(trained, file, settings, 3)
     inputs = {"picture": frames.picture[:4], "motion": frames.motion[:4]}
-    answered = load_network(str(file)).run(["waypoints"], inputs)[0]
+    answered = load_waypoint_network(str(file)).run(["waypoints"], inputs)[0]
     with torch.no_grad():
         expected = trained.network(*(torch.from_numpy(values) for values in inputs.values())).numpy()
     np.testing.assert_allclose(answered, expected, atol=1e-5)

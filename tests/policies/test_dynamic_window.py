@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.policies.dynamic_window.movers import Movers
-from sidestep.policies.dynamic_window.policy import DynamicWindow
+from sidestep.policies.dynamic_window.policy import DynamicWindow, Movers
 from sidestep.policies.dynamic_window.seen_map import CELL, SIDE, empty_map, enter_scan, moved_map, plan_to_go
 from sidestep.simulation import run_episode
 from sidestep.simulation.robots import load_robot

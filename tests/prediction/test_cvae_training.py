@@ -24,8 +24,13 @@ from sidestep.prediction.forecasts import forecast_samples  # noqa: E402
 from sidestep.prediction.predictors.cvae import Cvae as CvaePredictor  # noqa: E402
 from sidestep.prediction.predictors.network_input import FEATURE_SETS  # noqa: E402
 from sidestep.prediction.training.cvae import SIZES, Cvae, CvaeSizes, export_cvae, grid_of, log_density  # noqa: E402
-from sidestep.prediction.training.cvae_search import search_cvae  # noqa: E402
-from sidestep.prediction.training.cvae_training import long_tracks, mixture_density, train_cvae, training_of  # noqa: E402
+from sidestep.prediction.training.cvae_training import (  # noqa: E402
+    long_tracks,
+    mixture_density,
+    search_cvae,
+    train_cvae,
+    training_of,
+)
 from sidestep.types.forecast import TrackHistory  # noqa: E402
 from tests.prediction.data.walkers import walkers  # noqa: E402
 

@@ -64,10 +64,3 @@ def test_two_processes_compile_the_steps_for_the_types_that_pictures_have(monkey
     first_picture.compile_renderer()
     assert compiled == ["draw_bands", "plan_frame", "prepare_objects", "cast_shadows"]
     assert {name: len(getattr(frame, name).signatures) for name in compiled} == dict.fromkeys(compiled, 1)
-
-
-def test_the_cpu_renderer_is_not_compiled_where_opengl_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare, "needs_compiling", lambda **_: pytest.fail("asked for its machine code"))
-    monkeypatch.setenv(prepare.RENDERER_VARIABLE, "gl")
-    with prepare.compile_beside("sidestep.render.films.first_picture"):
-        pass

@@ -15,7 +15,7 @@ from sidestep.render.figure import Motion
 from sidestep.render.light import TIMES, WEATHERS, Lamp, Light, figure_lamps, find_lamps, make_light, make_noise
 from sidestep.render.mesh import Instance, Material, Scene3D, Semantic
 from sidestep.render.packing import PackedInstances, mip_levels, pack_texels
-from sidestep.render.renderer import BatchRenderer, Images, Renderer, make_renderer
+from sidestep.render.renderer import BatchRenderer, Images, Renderer
 from sidestep.render.scene import build_scene
 from sidestep.render.vehicles import vehicle_figure
 from sidestep.scenes.plans import load_plan
@@ -191,8 +191,6 @@ def test_bad_input_is_refused(street: Scene3D, crowd: BusyStreet) -> None:
         make_light(wetnes=1.0)
     with pytest.raises(BadInput, match="between 0 and 1"):
         Light(rain=2.0)
-    with pytest.raises(UnknownName, match="renderer"):
-        make_renderer("vulkan", street, CAMERA)
 
 
 def test_scenes_that_cannot_be_drawn() -> None:

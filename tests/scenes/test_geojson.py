@@ -186,7 +186,7 @@ def test_file_gives_name_and_source(tmp_path):
             collection(feature("LineString", [[0, 0], [0, 0]], width=1), scene={"crs": "local"}),
             "a wall needs 2 different positions",
         ),
-        (collection(feature("Point", [0, 0], kind="obstacle")), "a Point is no part of a scene; use Polygon"),
+        (collection(feature("Point", [0, 0], kind="obstacle")), "a Point cannot be part of a scene; use Polygon"),
         (
             collection(feature("Polygon", [[[0, 0], [1, "a"], [1, 1]]], kind="road")),
             r"lists of \[x, y\] numbers",
@@ -218,7 +218,7 @@ def test_file_gives_name_and_source(tmp_path):
         ),
         (
             collection(feature("Polygon", [[[0, 0], [400, 0], [0, 9], [0, 0]]], kind="road"), scene={"crs": "wgs84"}),
-            r"\(400, 0\) is no longitude",
+            r"\(400, 0\) is not a longitude",
         ),
         (
             collection(feature("Polygon", [[[0, 0], [float("nan"), 0], [0, 9], [0, 0]]], kind="road")),

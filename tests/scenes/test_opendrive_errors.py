@@ -22,7 +22,7 @@ ROAD = road(section(lane(1), lane(-1)))
         (file(), "has no <road>"),
         (file(ROAD, ROAD), "road '1': two roads have this id"),
         (file(road(section(), about='rule="LHT"')), r"road '1': rule is 'LHT': only right-hand traffic"),
-        (file(ROAD).replace('length="20" >', 'length="2o" >'), r"road '1': length is '2o', which is no number"),
+        (file(ROAD).replace('length="20" >', 'length="2o" >'), r"road '1': length is '2o', which is not a number"),
         (file(ROAD).replace('length="20" >', 'length="nan" >'), r"road '1': length is nan; it must be within"),
         (file(ROAD).replace('x="0"', 'x="1e9"'), r"road '1': planView: geometry '0': x is 1e\+09; it must be within"),
         (file(ROAD).replace('hdg="0" ', ""), r"road '1': planView: geometry '0': has no hdg; add the attribute"),

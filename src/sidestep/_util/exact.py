@@ -56,7 +56,7 @@ _loops: Any = None
 
 
 def use_loops(loops: Any) -> None:
-    """From now on compute arrays with ``sidestep.kernels.elementary``: the same bits, sooner."""
+    """Compute arrays with ``sidestep.kernels.elementary`` from now on: the same bits, faster."""
     global _loops
     _loops = loops
 
@@ -81,7 +81,8 @@ def _array(x: Any) -> FloatArray:
 
 
 def _angle(x: Any, number: bool) -> Any:
-    """As a ``float`` or an array; an angle beyond ``_FAR`` without whole turns, which ``fmod`` takes off exactly."""
+    """The angle as a ``float`` or an array; one beyond ``_FAR`` without whole turns, which ``fmod`` takes off
+    exactly."""
     if number:
         x = float(x)
         return x if -_FAR <= x <= _FAR else math.fmod(x, 2.0 * math.pi) if math.isfinite(x) else math.nan

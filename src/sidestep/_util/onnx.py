@@ -1,16 +1,17 @@
-"""ONNX Runtime, which runs networks without torch: the one place that imports it."""
+"""Files of networks, and ONNX Runtime, which runs them without torch: this is the only module that imports it."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any, Literal
 
 from sidestep.errors import BadInput, MissingExtra
 
 
 def import_onnx_runtime() -> Any:
-    """ONNX Runtime, told beforehand not to report to its maker: its wheels do so from their import on, with a number
-    that they keep in the user's cache folder. Whoever has set the variable has decided otherwise."""
+    """ONNX Runtime with its telemetry disabled: its wheels send usage reports from their import on, with a number that
+    they store in the user's cache folder. A variable that is already set stays as it is."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime
@@ -19,6 +20,28 @@ def import_onnx_runtime() -> Any:
     if os.environ["ORT_DISABLE_TELEMETRY"] == "1" and hasattr(onnxruntime, "disable_telemetry_events"):
         onnxruntime.disable_telemetry_events()  # on Windows the variable alone is not enough
     return onnxruntime
+
+
+def is_torch(head: bytes) -> bool:
+    """Whether a file that begins so is PyTorch's: an archive, or pickled weights."""
+    return head[:2] == b"PK" or head[:1] == b"\x80"
+
+
+def refuse_torch(head: bytes, where: str, setting: str) -> None:
+    """``BadInput`` for a PyTorch file that is given as ONNX; ``setting`` says how to ask for TorchScript."""
+    if is_torch(head):
+        raise BadInput(
+            f"{where}: is a PyTorch file, not ONNX. Export it to ONNX. If it is a TorchScript archive and you trust "
+            f"where it comes from (it can hold code), set {setting}. Pickled weights are not read"
+        )
+
+
+def read_network(file: str, remedy: str) -> tuple[bytes, str]:
+    """Content and path of a network's file; ``BadInput`` with the ``remedy`` if there is none."""
+    path = Path(file).expanduser()
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; {remedy}")
+    return path.read_bytes(), str(path)
 
 
 Device = Literal["cpu", "cuda"]

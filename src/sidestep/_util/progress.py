@@ -11,7 +11,7 @@ from time import perf_counter
 @contextmanager
 def progress_bar(what: str, is_download: bool = False) -> Iterator[Callable[[int, int, str], None]]:
     """A function of (done, total, label) that moves a bar with the time left, of a download in bytes with its speed;
-    silent where stderr is no terminal."""
+    silent where stderr is not a terminal."""
     from rich import progress
     from rich.console import Console
 

@@ -23,19 +23,19 @@ import yaml
 from sidestep.errors import BadInput
 
 MOST_BYTES = 32_000_000
-"""Of a text file, if nothing else is said."""
+"""Largest size of a text file, unless another limit is given."""
 MOST_DEPTH = 64
 MOST_VALUES = 1_000_000
-"""Of a YAML file, its aliases written out."""
+"""Most values of a YAML file, with aliases expanded."""
 MOST_NODES = 100_000
-"""Of a glTF file, and its meshes."""
+"""Most nodes of a glTF file, and most meshes."""
 MOST_CORNERS = 40_000_000
-"""Of the triangles of a glTF file."""
+"""Most corners of the triangles of a glTF file."""
 MOST_MESH_BYTES = 300_000_000
 MOST_PARQUET_VALUES = 100_000_000
-"""Of all columns of a Parquet table together."""
+"""Most values of all columns of a Parquet table together."""
 MOST_DIGITS = 300
-"""Of a whole number; more do not fit into a float."""
+"""Most digits of a whole number; more do not fit into a float."""
 
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map"))
 _RAISED = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
@@ -59,9 +59,9 @@ def read_bytes(path: Path, what: str = "file", most: int = MOST_BYTES) -> bytes:
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
     except ValueError:
-        raise BadInput(f"{str(path)!r:.80}: is no path; give that of a {what}") from None
+        raise BadInput(f"{str(path)!r:.80}: not a path: pass the path of a {what}") from None
     if len(data) > most:
-        raise BadInput(f"{path}: more than {most / 1e6:g} MB, which is the most that is read of a {what}")
+        raise BadInput(f"{path}: more than {most / 1e6:g} MB, the limit for a {what}")
     return data
 
 
@@ -101,7 +101,7 @@ def file_beside(path: Path, name: str, key: str) -> Path:
         inside = file.is_relative_to(folder)
         there = file.is_file()
     except (OSError, ValueError, RuntimeError):
-        raise BadInput(f"{path}: {key}: {name!r:.80} is no file name") from None
+        raise BadInput(f"{path}: {key}: {name!r:.80} is not a file name") from None
     if not inside:
         raise BadInput(f"{path}: {key}: {name!r:.200} lies outside {folder}; put the file beside {path.name}")
     if not there:
@@ -216,7 +216,7 @@ def _check_events(events: Iterable[Any], where: str) -> None:
             if anchor:
                 sizes[anchor] = count - before
         if count > MOST_VALUES:
-            raise BadInput(f"{_line(where, event)}: more than {MOST_VALUES:,} values (aliases written out)")
+            raise BadInput(f"{_line(where, event)}: more than {MOST_VALUES:,} values (aliases expanded)")
 
 
 def _line(where: str, event: Any) -> str:
@@ -235,7 +235,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def parse_json(text: str | bytes, where: str, *, finite: bool = True) -> Any:
     """The value of a JSON text. ``finite``: infinite numbers and NaN, which JSON does not have, are errors."""
     if len(text) > MOST_BYTES:
-        raise BadInput(f"{where}: more than {MOST_BYTES / 1e6:g} MB of JSON, which is the most that is read")
+        raise BadInput(f"{where}: more than {MOST_BYTES / 1e6:g} MB of JSON, the limit")
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:

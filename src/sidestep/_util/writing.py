@@ -34,7 +34,7 @@ def atomic(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """As ``atomic``; ``CannotWrite`` says why a file cannot be written and what to do."""
+    """Like ``atomic``, with a ``CannotWrite`` error that says why a file cannot be written and what to do."""
     try:
         with atomic(path) as temporary:
             yield temporary

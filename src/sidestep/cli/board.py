@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sidestep.cli.group import GroupWithDefault
-from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
+from sidestep.cli.verb import AsJson, GroupWithDefault, print_json, quiet_stdout, say, verb
 
 
 class _Group(GroupWithDefault):

@@ -1,51 +1,17 @@
-"""Shared by the commands that draw: the option ``--renderer``, lists of cameras and pictures, sizes, films of a run."""
+"""Shared by the commands that draw: lists of cameras and pictures, sizes, films of a run."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
     from sidestep.runs.runner import RunResult
     from sidestep.types.sensors import CameraSettings
-
-
-RENDERER_VARIABLE = "SIDESTEP_RENDERER"
-"""As ``sidestep.render.renderer`` has it, which takes long to import."""
-
-
-def _choose(kind: str | None) -> str | None:
-    """Set the renderer for this process and the processes it starts."""
-    if kind is not None:
-        os.environ[RENDERER_VARIABLE] = kind
-    return kind
-
-
-def check_renderer(cameras: Sequence[str]) -> None:
-    """Raise an error before anything is compiled or driven if these cameras are to draw with OpenGL and there is none.
-    The map is drawn without it."""
-    if os.environ.get(RENDERER_VARIABLE) == "gl" and set(cameras) != {"top"}:
-        from sidestep.render.gl.context import open_context
-
-        open_context()
-
-
-RendererChoice = Annotated[
-    Literal["cpu", "gl", "auto"] | None,
-    typer.Option(
-        "--renderer",
-        callback=_choose,
-        help="Renderer: cpu, gl (OpenGL), or auto (gl with a graphics card). Default: $SIDESTEP_RENDERER, or cpu.",
-    ),
-]
-
 
 RUN_CAMERAS = ("chase", "top")
 """Default cameras of a run's films: the surroundings of the robot, and its position on the map."""
@@ -83,7 +49,6 @@ def check_filming(cameras: Sequence[str], pictures: Sequence[str]) -> None:
 
     check_film(Path("film.mp4"))
     check_cameras(cameras)
-    check_renderer(cameras)
     check_panels(tuple(pictures))
 
 

@@ -1,4 +1,5 @@
-"""``sidestep counterfactual``: simulate the episodes of a run without the robot and score what the robot costs people."""
+"""``sidestep counterfactual``: simulate the episodes of a run without the robot and score what the robot costs
+people."""
 
 from __future__ import annotations
 

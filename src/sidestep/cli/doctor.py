@@ -34,7 +34,7 @@ class Check:
 def doctor(as_json: AsJson = False) -> None:
     """Check the installation: what is installed, what is missing, and how to install it. Exit code 1 if a required
     part is missing."""
-    checks = [*check_python(), *check_dependencies(), *check_extras(), check_opengl(), check_cache(), *check_places()]
+    checks = [*check_python(), *check_dependencies(), *check_extras(), check_cache(), *check_places()]
     if as_json:
         print_json({"checks": [asdict(check) for check in checks], "ok": all(c.status != "failed" for c in checks)})
     else:
@@ -110,25 +110,10 @@ def _needing(extra: str) -> list[str]:
     return [*(f"policy {name}" for name in policies), *(f"predictor {name}" for name in predictors)]
 
 
-def check_opengl() -> Check:
-    """The OpenGL driver that ``--renderer gl`` would use. It is optional."""
-    from sidestep.errors import SidestepError
-    from sidestep.render.gl.context import driver_name, is_software
-
-    try:
-        name = driver_name()
-    except SidestepError as error:
-        found, _, remedy = str(error).partition("; ")
-        return Check("opengl", "missing", found, remedy)
-    return Check(
-        "opengl", "ok", f"{name}{' (on the processor: --renderer auto uses cpu)' if is_software(name) else ''}"
-    )
-
-
 def check_cache() -> Check:
     """The folder of compiled kernels; without one, every process compiles them again."""
     try:
-        from sidestep.kernels.jit import CACHE_FOLDER
+        from sidestep.kernels import jit
         from sidestep.simulation.prepare import needs_compiling
     except ImportError as error:
         return Check(
@@ -137,7 +122,7 @@ def check_cache() -> Check:
             f"numba cannot be imported: {error}",
             "pip install --force-reinstall numba",
         )
-    if CACHE_FOLDER is None:
+    if jit.CACHE_FOLDER is None:
         return Check(
             "kernel cache",
             "failed",
@@ -147,7 +132,7 @@ def check_cache() -> Check:
     return Check(
         "kernel cache",
         "ok",
-        f"{CACHE_FOLDER}{' (cold: the first run compiles)' if needs_compiling() else ''}",
+        f"{jit.CACHE_FOLDER}{' (cold: the first run compiles)' if needs_compiling() else ''}",
     )
 
 

@@ -20,33 +20,34 @@ def drive() -> None:
     """Drive by hand in the browser and record demonstrations."""
 
 
+Scene = Annotated[int | None, typer.Option(help="Scene 0 to 5. Default: the development scenes 0-3 in turn.")]
+Branch = Annotated[int | None, typer.Option(help="-1 turn left, 0 go straight, 1 turn right. Default: all in turn.")]
+Weather = Annotated[
+    list[str] | None,
+    typer.Option(help="Weather by its published name. Repeat it to alternate. Default: the four training weathers."),
+]
+Failures = Annotated[
+    bool, typer.Option("--failures", help="Keep episodes that failed, too. Frames are then written while driving.")
+]
+Host = Annotated[
+    str, typer.Option(help="Address to listen on. Others can reach the page only if this is not the default.")
+]
+
+
 @app.command("intersection")
 @verb
 def intersection(
-    scene: Annotated[
-        int | None, typer.Option(help="Scene 0 to 5. Default: the development scenes 0-3 in turn.")
-    ] = None,
-    branch: Annotated[
-        int | None, typer.Option(help="-1 turn left, 0 go straight, 1 turn right. Default: all in turn.")
-    ] = None,
+    scene: Scene = None,
+    branch: Branch = None,
     pose: Annotated[int | None, typer.Option(help="Start pose of the route. Default: all in turn.")] = None,
     people: Annotated[str, typer.Option(help="Density: none, few, moderate, standard or many.")] = "standard",
     vehicles: Annotated[bool, typer.Option("--vehicles", help="Add other vehicles.")] = False,
-    weather: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Weather by its published name. Repeat it to alternate. Default: the four training weathers."
-        ),
-    ] = None,
+    weather: Weather = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first round over the routes.")] = 0,
     out: Annotated[Path, typer.Option(help="HDF5 file to write.")] = Path("demonstrations.h5"),
     append: Annotated[bool, typer.Option("--append", help="Add to an existing file.")] = False,
-    failures: Annotated[
-        bool, typer.Option("--failures", help="Keep episodes that failed, too. Frames are then written while driving.")
-    ] = False,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on. Others can reach the page only if this is not the default.")
-    ] = "127.0.0.1",
+    failures: Failures = False,
+    host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free port.")] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
     as_json: AsJson = False,
@@ -58,7 +59,7 @@ def intersection(
     from sidestep.simulation.prepare import prepare_kernels
     from sidestep.suites.intersection import TEST_SCENES, TRAIN_WEATHERS, numbered_weathers
 
-    def tell(address: str) -> None:
+    def announce(address: str) -> None:
         say(f"drive at {address}; Ctrl-C stops")
         if not no_open:
             import webbrowser
@@ -74,13 +75,13 @@ def intersection(
         if scene in TEST_SCENES:
             say(f"scene {scene} belongs to the test split: do not train on it what tables will show")
         if not is_loopback(host):
-            say("others can reach this address: whoever has the whole link can drive, and nothing is encrypted")
+            say("others can reach this address: anyone with the whole link can drive, and nothing is encrypted")
         listening = bind(host, port)
         with listening, DemonstrationWriter(out, append=append, batch=BATCH, weathers=numbered) as writer:
             prepare_kernels()
             driving = HandDriving(plan, writer, keep_failures=failures)
             try:
-                serve_page(driving, listening, host, tell)
+                serve_page(driving, listening, host, announce)
             except KeyboardInterrupt:
                 say("stopped")
     if as_json:

@@ -138,7 +138,7 @@ def _place_of(work_dir: Path, breakpoint: Path | None) -> tuple[Path, tuple[int,
 
 
 BEGIN = "begin.txt"
-"""Where an evaluation began that was not begun at its first episode."""
+"""File that says where an evaluation began if not at its first episode."""
 
 
 def _begin_of(folder: Path) -> tuple[int, int, int, int]:
@@ -162,7 +162,7 @@ def _write_breakpoint(folder: Path, places: Sequence[tuple[int, int, int, int]],
 def _model_settings(model: Path, policy: str) -> dict[str, Any]:
     """Settings of the policy that runs a network of one's own."""
     from sidestep._util.extras import check_extras
-    from sidestep.policies.driving.imitation import is_torch
+    from sidestep._util.onnx import is_torch
 
     if policy != AGENTS["NN"]:
         raise BadInput(f"--model_path is the network of NN; {policy} takes none")

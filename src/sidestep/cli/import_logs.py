@@ -17,62 +17,67 @@ LONGEST_NAME = 100
 MAP_FILES = (".yaml", ".yml")
 
 
+Scenario = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Name of the scenario; drives with the same name are paired. Default: the file's."
+    ),
+]
+FormatName = Annotated[
+    str | None, typer.Option("--format", help="Format; see `sidestep list logs`. Default: detected.")
+]
+Topics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="WHAT=TOPIC",
+        help="Of a ROS bag: topics of robot, people, goal, command and map; repeatable or with commas.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WHAT=COLUMN|FILE",
+        help="Of a table: columns of time, id, x, y, heading, kind and more; with commas, or a YAML file.",
+    ),
+]
+Robot = Annotated[str | None, typer.Option(metavar="ID|all", help="Track that is the robot; all: each in turn.")]
+Spec = Annotated[str | None, typer.Option(help="Robot with its body: a name of `sidestep list robots`, or a file.")]
+Scene = Annotated[
+    str | None,
+    typer.Option(help="Walls: a scene file, ROS map (.yaml), GeoJSON …; open: there are none. Default: as logged."),
+]
+Step = Annotated[
+    float | None, typer.Option(help="Time between two states of the record, s. Default: the robot's rate.")
+]
+MaxGap = Annotated[
+    float | None, typer.Option(help="Longest gap to interpolate over, s. Default: 1, or 2.5 sample intervals.")
+]
+TimeUnit = Annotated[str | None, typer.Option(help="Of a table: unit of time, s, ms, us or ns. Default: guessed.")]
+RateHz = Annotated[float | None, typer.Option(help="Frame numbers per second, for formats that count frames.")]
+
+
 @verb
 def import_(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs: files, or folders of ROS 2 bags.")],
     out: Annotated[Path, typer.Option(help="Run folder to write.")],
     policy: Annotated[str, typer.Option(help="Name of what drove the robot, for tables.")] = "logged",
-    scenario: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Name of the scenario; drives with the same name are paired. Default: the file's."
-        ),
-    ] = None,
-    format_name: Annotated[
-        str | None, typer.Option("--format", help="Format; see `sidestep list logs`. Default: detected.")
-    ] = None,
-    map_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="WHAT=TOPIC",
-            help="Of a ROS bag: topics of robot, people, goal, command and map; repeatable or with commas.",
-        ),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WHAT=COLUMN|FILE",
-            help="Of a table: columns of time, id, x, y, heading, kind and more; with commas, or a YAML file.",
-        ),
-    ] = None,
-    robot: Annotated[
-        str | None, typer.Option(metavar="ID|all", help="Track that is the robot; all: each in turn.")
-    ] = None,
+    scenario: Scenario = None,
+    format_name: FormatName = None,
+    map_: Topics = None,
+    columns: Columns = None,
+    robot: Robot = None,
     goal: Annotated[str | None, typer.Option(metavar="X,Y", help="Goal of the robot, m. Default: as logged.")] = None,
     goal_radius: Annotated[float, typer.Option(help="Distance at which the goal is reached, m.")] = 0.3,
     radius: Annotated[float, typer.Option(help="Radius of the robot, m, unless the log or --spec says it.")] = 0.3,
     person_radius: Annotated[float, typer.Option(help="Radius of people, m, unless the log says it.")] = 0.25,
-    spec: Annotated[
-        str | None, typer.Option(help="Robot with its body: a name of `sidestep list robots`, or a file.")
-    ] = None,
-    scene: Annotated[
-        str | None,
-        typer.Option(help="Walls: a scene file, ROS map (.yaml), GeoJSON …; open: there are none. Default: as logged."),
-    ] = None,
-    step: Annotated[
-        float | None, typer.Option(help="Time between two states of the record, s. Default: the robot's rate.")
-    ] = None,
-    max_gap: Annotated[
-        float | None, typer.Option(help="Longest gap to interpolate over, s. Default: 1, or 2.5 sample intervals.")
-    ] = None,
+    spec: Spec = None,
+    scene: Scene = None,
+    step: Step = None,
+    max_gap: MaxGap = None,
     scale: Annotated[float, typer.Option(help="Metres per unit of length of the log; 0.001 for millimetres.")] = 1.0,
-    time_unit: Annotated[
-        str | None, typer.Option(help="Of a table: unit of time, s, ms, us or ns. Default: guessed.")
-    ] = None,
-    rate_hz: Annotated[
-        float | None, typer.Option(help="Frame numbers per second, for formats that count frames.")
-    ] = None,
+    time_unit: TimeUnit = None,
+    rate_hz: RateHz = None,
     as_json: AsJson = False,
 ) -> None:
     """Turn logs of real robots, or of people in a robot's place, into records and score them."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sidestep.cli.cameras import RendererChoice, check_renderer, parse_size, sized, split_names
+from sidestep.cli.cameras import parse_size, sized, split_names
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
 from sidestep.errors import BadInput
 
@@ -17,55 +17,61 @@ if TYPE_CHECKING:
     from sidestep.types.scenario import Scenario
 
 POLICY_CAMERA = "policy"
-"""In place of cameras: the policy's own."""
+"""Value of ``--camera`` for the policy's own camera."""
+
+
+SuiteOrScene = Annotated[
+    str,
+    typer.Argument(
+        metavar="SUITE|SCENE",
+        help="Suite (a name or a path), or a scene: a plan, a file, town:NAME, intersection:NAME.",
+    ),
+]
+ScenarioOption = Annotated[
+    str | None, typer.Argument(metavar="SCENARIO", help="Name of the scenario. Left out: draw the scene alone.")
+]
+Camera = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Cameras, side by side: first, chase, above or top (the map); repeatable or with commas. Or policy: "
+        "the picture that the policy gets, with its opening angle, crop and size."
+    ),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Option of the suite or setting of the policy: key=value, suite.key=value, label.key=value; repeatable.",
+    ),
+]
+Size = Annotated[
+    str | None, typer.Option(metavar="WIDTHxHEIGHT", help="Size of each picture in pixels. Default: 640x480.")
+]
+Picture = Annotated[
+    list[str] | None, typer.Option(help="Pictures: rgb, depth, semantic or instance; repeatable or with commas.")
+]
+Weather = Annotated[
+    Literal["clear", "cloudy", "wet", "rain"] | None, typer.Option(help="Weather. Default: the scenario's.")
+]
+Light = Annotated[Literal["noon", "sunset", "night"] | None, typer.Option(help="Time of day. Default: the scenario's.")]
 
 
 @verb
 def render(
-    suite: Annotated[
-        str,
-        typer.Argument(
-            metavar="SUITE|SCENE",
-            help="Suite (a name or a path), or a scene: a plan, a file, town:NAME, intersection:NAME.",
-        ),
-    ],
-    scenario: Annotated[
-        str | None, typer.Argument(metavar="SCENARIO", help="Name of the scenario. Left out: draw the scene alone.")
-    ] = None,
+    suite: SuiteOrScene,
+    scenario: ScenarioOption = None,
     *,
     out: Annotated[Path, typer.Option(help="PNG or JPEG file to write.")],
     time: Annotated[float, typer.Option(min=0.0, help="Time of the picture in seconds.")] = 0.0,
     policy: Annotated[str, typer.Option(help="Policy that drives until that time.")] = "stop",
-    renderer: RendererChoice = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the world.")] = 0,
-    camera: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Cameras, side by side: first, chase, above or top (the map); repeatable or with commas. Or policy: "
-            "the picture that the policy gets, with its opening angle, crop and size."
-        ),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Option of the suite or setting of the policy: key=value, suite.key=value, label.key=value; "
-            "repeatable.",
-        ),
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option(metavar="WIDTHxHEIGHT", help="Size of each picture in pixels. Default: 640x480.")
-    ] = None,
-    picture: Annotated[
-        list[str] | None, typer.Option(help="Pictures: rgb, depth, semantic or instance; repeatable or with commas.")
-    ] = None,
-    weather: Annotated[
-        Literal["clear", "cloudy", "wet", "rain"] | None, typer.Option(help="Weather. Default: the scenario's.")
-    ] = None,
-    light: Annotated[
-        Literal["noon", "sunset", "night"] | None, typer.Option(help="Time of day. Default: the scenario's.")
-    ] = None,
+    camera: Camera = None,
+    set_: Assignments = None,
+    size: Size = None,
+    picture: Picture = None,
+    weather: Weather = None,
+    light: Light = None,
     axes: Annotated[bool, typer.Option("--axes", help="Draw axes in metres around a scene.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -85,7 +91,6 @@ def render(
     is_policys = POLICY_CAMERA in cameras
     if is_policys and (len(cameras) > 1 or size is not None):
         raise BadInput("--camera policy is a picture of its own size; leave out --size and the other cameras")
-    check_renderer(cameras)
     light_and_weather = {"weather": weather, "time_of_day": light}
     changes = {name: value for name, value in light_and_weather.items() if value is not None}
     with quiet_stdout(as_json):
@@ -133,13 +138,11 @@ def _find(
     suite: str, scenario: str, assignments: Sequence[str], policy: str
 ) -> tuple[Scenario, Path | None, dict[str, Any]]:
     """The scenario, the folder that its relative paths start from, and the settings of the policy."""
-    from sidestep.cli.run import parse_settings, split_suite_options
+    from sidestep.cli.run import open_suite, parse_settings
     from sidestep.errors import UnknownName
-    from sidestep.suites.files import base_of, choose_options, load_suite, option_names
+    from sidestep.suites.files import base_of
 
-    chosen = load_suite(suite)
-    options, left = split_suite_options(assignments, option_names(chosen))
-    chosen = choose_options(chosen, options)
+    chosen, left = open_suite(suite, assignments)
     found = {each.name: each for each in chosen.scenarios()}
     if scenario not in found:
         raise UnknownName("scenario", scenario, found)

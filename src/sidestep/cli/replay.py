@@ -8,12 +8,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sidestep.cli.cameras import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
     from sidestep.types.record import EpisodeRecord
+
+
+AtTime = Annotated[
+    float | None, typer.Option(help="With --png: time of the picture in seconds. Default: the whole episode.")
+]
+Camera = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="With --video: cameras, side by side: top (the map), first, chase or above; repeatable or with commas."
+    ),
+]
+Picture = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="With --video: pictures, side by side: rgb, depth, semantic or instance; repeatable or with commas."
+    ),
+]
+Size = Annotated[str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --video: size of each picture in pixels.")]
+Blind = Annotated[
+    bool,
+    typer.Option("--blind", help="With --video: no bar with policy and outcome, for films that people will rate."),
+]
 
 
 @verb
@@ -24,31 +45,13 @@ def replay(
     no_open: Annotated[bool, typer.Option("--no-open", help="With --serve: do not open a browser.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write the viewer as one HTML file that needs no server.")] = None,
     png: Annotated[Path | None, typer.Option(help="Write a top view to this file.")] = None,
-    time: Annotated[
-        float | None, typer.Option(help="With --png: time of the picture in seconds. Default: the whole episode.")
-    ] = None,
+    time: AtTime = None,
     video: Annotated[Path | None, typer.Option(help="Write a video to this file.")] = None,
-    camera: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="With --video: cameras, side by side: top (the map), first, chase or above; repeatable or with commas."
-        ),
-    ] = None,
-    picture: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="With --video: pictures, side by side: rgb, depth, semantic or instance; repeatable or with commas."
-        ),
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --video: size of each picture in pixels.")
-    ] = None,
-    blind: Annotated[
-        bool,
-        typer.Option("--blind", help="With --video: no bar with policy and outcome, for films that people will rate."),
-    ] = False,
+    camera: Camera = None,
+    picture: Picture = None,
+    size: Size = None,
+    blind: Blind = False,
     rrd: Annotated[Path | None, typer.Option(help="Export to a file for the Rerun viewer.")] = None,
-    renderer: RendererChoice = None,
     mcap: Annotated[Path | None, typer.Option(help="Export ROS 2 messages for Foxglove and ros2 bag.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Print the events of the episode with their times.")] = False,
     as_json: AsJson = False,
@@ -95,11 +98,10 @@ def _film(
     blind: bool,
 ) -> None:
     from sidestep._util.progress import progress_bar
-    from sidestep.cli.cameras import check_renderer, sized, split_names
+    from sidestep.cli.cameras import sized, split_names
     from sidestep.render.films.cameras import draw_film
 
     cameras = split_names(camera, ("top",))
-    check_renderer(cameras)
     if size is None and cameras == ("top",):
         size = "640x640"
     settings = sized(record.scenario.sensors.camera, size)

@@ -8,45 +8,47 @@ from typing import Annotated
 
 import typer
 
-from sidestep.cli.cameras import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
 from sidestep.errors import BadInput
+
+Out = Annotated[
+    Path | None,
+    typer.Option(help="File to write. Default: report.html in the first run folder; of a pack, FILE.html beside it."),
+]
+Tables = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Also write the tables (md, tex, csv) and plots (png, svg) to this folder."),
+]
+Strip = Annotated[
+    str | None,
+    typer.Option(metavar="SCENARIO", help="Scenario of the film strip, for suites that have one."),
+]
+Films = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Also film one success and one typical failure per behaviour, for suites that have behaviours.",
+    ),
+]
+FilmPolicy = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="With --films: film only this policy; repeatable.")
+]
+Camera = Annotated[
+    list[str] | None, typer.Option(help="With --films: first, chase, above or top; repeatable or with commas.")
+]
+Size = Annotated[str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --films: size of each picture in pixels.")]
 
 
 @verb
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders or packs.")],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="File to write. Default: report.html in the first run folder; of a pack, FILE.html beside it."
-        ),
-    ] = None,
-    tables: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Also write the tables (md, tex, csv) and plots (png, svg) to this folder."),
-    ] = None,
-    strip: Annotated[
-        str | None,
-        typer.Option(metavar="SCENARIO", help="Scenario of the film strip, for suites that have one."),
-    ] = None,
-    films: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Also film one success and one typical failure per behaviour, for suites that have behaviours.",
-        ),
-    ] = None,
-    film_policy: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="With --films: film only this policy; repeatable.")
-    ] = None,
-    camera: Annotated[
-        list[str] | None, typer.Option(help="With --films: first, chase, above or top; repeatable or with commas.")
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --films: size of each picture in pixels.")
-    ] = None,
-    renderer: RendererChoice = None,
+    out: Out = None,
+    tables: Tables = None,
+    strip: Strip = None,
+    films: Films = None,
+    film_policy: FilmPolicy = None,
+    camera: Camera = None,
+    size: Size = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a self-contained HTML report about one or more runs."""

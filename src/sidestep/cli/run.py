@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -73,7 +73,7 @@ def resumable(folder: Path | str) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def tell_result(result: RunResult, summary: dict[str, Any], as_json: bool) -> None:
+def print_result(result: RunResult, summary: dict[str, Any], as_json: bool) -> None:
     """Print the summary and the failures; a run with skipped episodes exits with ``BAD_INPUT``."""
     from sidestep.report.terminal import print_summary
 
@@ -81,12 +81,12 @@ def tell_result(result: RunResult, summary: dict[str, Any], as_json: bool) -> No
         print_json(summary)
     else:
         print_summary(summary)
-    tell_failures(result)
+    print_failures(result)
     if result.skipped:
         raise typer.Exit(BAD_INPUT)
 
 
-def tell_failures(result: RunResult) -> None:
+def print_failures(result: RunResult) -> None:
     """Print policy errors and scenarios that could not be built, on stderr."""
     from sidestep.runs.folder import episode_path
 
@@ -181,162 +181,185 @@ def _value(text: str, assignment: str) -> Any:
     return value
 
 
+PolicyNames = Annotated[
+    list[str],
+    typer.Option(
+        metavar="[LABEL=]POLICY",
+        help="Policy: a name, file.py:Class, package.module:Class, sb3:FILE.zip or onnx:SPEC.yaml; repeatable.",
+    ),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Option of the suite or setting of a policy: key=value, suite.key=value, label.key=value; repeatable.",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of worker processes. Default: 1; with --ray, what the cluster has."),
+]
+Ray = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Run on the Ray cluster at this address; local: start one for this run."),
+]
+Isolate = Annotated[bool, typer.Option("--isolate", help="Run bundled policies in processes of their own too.")]
+LimitMemory = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Memory of a policy in its own process, such as 4GB.")
+]
+LimitCpu = Annotated[float | None, typer.Option(metavar="S", help="Its processor time per episode in seconds.")]
+LimitWall = Annotated[float | None, typer.Option(metavar="S", help="Its answering time per episode in seconds.")]
+LimitOutput = Annotated[str | None, typer.Option(metavar="SIZE", help="What it may print per episode, such as 10MB.")]
+Video = Annotated[
+    int,
+    typer.Option(
+        min=0, metavar="K", help="Film K episodes of each policy: the worst, the best, the second worst and so on."
+    ),
+]
+Camera = Annotated[
+    list[str] | None,
+    typer.Option(help="With --video: first, chase, above or top; repeatable or with commas. Default: chase,top."),
+]
+Picture = Annotated[
+    list[str] | None,
+    typer.Option(help="With --video: rgb, depth, semantic or instance; repeatable or with commas."),
+]
+Replace = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LABEL",
+        help="Run this policy again if its code or settings changed; its old records are deleted. Repeatable.",
+    ),
+]
+Counterfactual = Annotated[
+    bool,
+    typer.Option(
+        "--counterfactual", help="Simulate every episode without the robot too, and score what it costs people."
+    ),
+]
+SkipMissing = Annotated[
+    bool, typer.Option("--skip-missing", help="Leave out policies whose optional extra is not installed.")
+]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", help="Run in this process, stop at the first policy error, save nothing."),
+]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        parser=_place,
+        metavar="FOLDER|URI",
+        help="Run folder, or a URI such as s3://bucket/run for its records. Default: a new folder in runs/. "
+        "An existing run is resumed.",
+    ),
+]
+
+
 @verb
 def run(
     suite: SuiteName,
-    policy: Annotated[
-        list[str],
-        typer.Option(
-            metavar="[LABEL=]POLICY",
-            help="Policy: a name, file.py:Class, package.module:Class, sb3:FILE.zip or onnx:SPEC.yaml; repeatable.",
-        ),
-    ],
+    policy: PolicyNames,
     scenario: ScenarioPattern = None,
     limit: Limit = None,
     repeat: Annotated[int, typer.Option(min=1, help="Number of seeds per scenario.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 0,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Option of the suite or setting of a policy: key=value, suite.key=value, label.key=value; repeatable.",
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of worker processes. Default: 1; with --ray, what the cluster has."),
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on the Ray cluster at this address; local: start one for this run."),
-    ] = None,
+    set_: Assignments = None,
+    workers: Workers = None,
+    ray: Ray = None,
     mode: Mode = "sync",
     latency: Latency = None,
     act_limit: Annotated[float, typer.Option(min=0.0, help="Time for one decision in seconds.")] = 10.0,
-    isolate: Annotated[
-        bool, typer.Option("--isolate", help="Run bundled policies in processes of their own too.")
-    ] = False,
-    limit_memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Memory of a policy in its own process, such as 4GB.")
-    ] = None,
-    limit_cpu: Annotated[
-        float | None, typer.Option(metavar="S", help="Its processor time per episode in seconds.")
-    ] = None,
-    limit_wall: Annotated[
-        float | None, typer.Option(metavar="S", help="Its answering time per episode in seconds.")
-    ] = None,
-    limit_output: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="What it may print per episode, such as 10MB.")
-    ] = None,
+    isolate: Isolate = False,
+    limit_memory: LimitMemory = None,
+    limit_cpu: LimitCpu = None,
+    limit_wall: LimitWall = None,
+    limit_output: LimitOutput = None,
     limit_processes: Annotated[int, typer.Option(min=1, metavar="N", help="Number of its processes.")] = 256,
-    video: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="K", help="Film K episodes of each policy: the worst, the best, the second worst and so on."
-        ),
-    ] = 0,
-    camera: Annotated[
-        list[str] | None,
-        typer.Option(help="With --video: first, chase, above or top; repeatable or with commas. Default: chase,top."),
-    ] = None,
-    picture: Annotated[
-        list[str] | None,
-        typer.Option(help="With --video: rgb, depth, semantic or instance; repeatable or with commas."),
-    ] = None,
-    replace: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LABEL",
-            help="Run this policy again if its code or settings changed; its old records are deleted. Repeatable.",
-        ),
-    ] = None,
-    counterfactual: Annotated[
-        bool,
-        typer.Option(
-            "--counterfactual", help="Simulate every episode without the robot too, and score what it costs people."
-        ),
-    ] = False,
-    skip_missing: Annotated[
-        bool, typer.Option("--skip-missing", help="Leave out policies whose optional extra is not installed.")
-    ] = False,
-    debug: Annotated[
-        bool,
-        typer.Option("--debug", help="Run in this process, stop at the first policy error, save nothing."),
-    ] = False,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            parser=_place,
-            metavar="FOLDER|URI",
-            help="Run folder, or a URI such as s3://bucket/run for its records. Default: a new folder in runs/. "
-            "An existing run is resumed.",
-        ),
-    ] = None,
+    video: Video = 0,
+    camera: Camera = None,
+    picture: Picture = None,
+    replace: Replace = None,
+    counterfactual: Counterfactual = False,
+    skip_missing: SkipMissing = False,
+    debug: Debug = False,
+    out: Out = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate one or more policies on SUITE. The same command with the same --out resumes a run."""
-    from sidestep import registry
-    from sidestep.cli.cameras import RUN_CAMERAS, check_filming, film_run, split_names
-    from sidestep.runs.folder import new_folder
     from sidestep.runs.plan import make_plan
     from sidestep.runs.score import summarise_run
-    from sidestep.runs.storage import IN_FOLDER, place_of
-    from sidestep.suites.files import base_of, choose_options, load_suite, option_names
+    from sidestep.suites.files import base_of
 
-    cameras, pictures = split_names(camera, RUN_CAMERAS), split_names(picture, ("rgb",))
-    if (camera or picture) and not video:
-        raise BadInput("--camera and --picture say how --video films; give --video K too")
-    if debug and (video or counterfactual or ray is not None):
+    film = _choose_films(video, camera, picture)
+    if debug and (film or counterfactual or ray is not None):
         raise BadInput("--debug runs in this process and keeps nothing; leave out --video, --counterfactual and --ray")
     limits = {"memory_bytes": limit_memory, "output_bytes": limit_output, "cpu_s": limit_cpu, "wall_s": limit_wall}
     isolation = choose_isolation(isolate, limits, limit_processes)
     if debug and isolation != choose_isolation():
         raise BadInput("--debug runs in this process; leave out --isolate and the limits")
-    if video:
-        check_filming(cameras, pictures)
-    folder, storage = (None, IN_FOLDER) if out is None else place_of(out)
-    if storage != IN_FOLDER and (video or replace or counterfactual):
-        raise BadInput(
-            f"--out {out}: --video, --replace and --counterfactual need the records in a folder; copy the run from there and use "
-            "the copy"
-        )
+    folder, storage = _choose_place(out, bool(video or replace or counterfactual))
     policy = installed_policies(policy, skip_missing)
     with quiet_stdout(as_json):
-        chosen = load_suite(suite)
-        options, settings = split_suite_options(set_ or [], option_names(chosen))
-        chosen = choose_options(chosen, options)
+        chosen, settings = open_suite(suite, set_ or [])
         plan = make_plan(
-            chosen,
-            policy,
-            settings=parse_settings(settings, policy),
-            scenario_glob=scenario,
-            limit=limit,
-            seed=seed,
-            repeats=repeat,
-            mode=mode,
-            latency_s=latency,
-            act_limit_s=act_limit,
-            isolation=isolation,
-            in_process=debug,
-        )
-        tell_people(chosen, plan)
-        tell_training(plan, base_of(chosen))
-        if debug:
-            result = _debug(plan)
-        else:
-            again = [registry.true_name("policies", each) for each in replace or []]
-            place = folder if folder is not None else new_folder(plan.suite)
-            how = {"workers": workers, "ray": ray, "storage": storage, "replaced": again}
-            result = _execute(plan, place, out if out is not None else str(place), how)
-        if counterfactual:
-            with resumable(result.folder):
+            chosen, policy, settings=parse_settings(settings, policy), scenario_glob=scenario, limit=limit, seed=seed,
+            repeats=repeat, mode=mode, latency_s=latency, act_limit_s=act_limit, isolation=isolation, in_process=debug,
+        )  # fmt: skip
+        explain_missing_recordings(chosen, plan)
+        warn_about_training(plan, base_of(chosen))
+        how = {"workers": workers, "ray": ray, "storage": storage, "replaced": _true_names(replace or [])}
+        result = _debug(plan) if debug else _execute(plan, folder, out, how)
+        with resumable(result.folder):
+            if counterfactual:
                 result = _with_counterfactuals(result, workers or 1)
-        if video:
-            with resumable(result.folder):
-                film_run(result, video, cameras, pictures)
+            if film:
+                film(result)
         summary = summarise_run(result)
-    tell_result(result, summary, as_json)
+    print_result(result, summary, as_json)
+
+
+def _choose_films(
+    count: int, camera: list[str] | None, picture: list[str] | None
+) -> Callable[[RunResult], object] | None:
+    """The function that films a run, or None; raises an error now if the films cannot be made."""
+    from sidestep.cli.cameras import RUN_CAMERAS, check_filming, film_run, split_names
+
+    if not count:
+        if camera or picture:
+            raise BadInput("--camera and --picture say how --video films; give --video K too")
+        return None
+    cameras, pictures = split_names(camera, RUN_CAMERAS), split_names(picture, ("rgb",))
+    check_filming(cameras, pictures)
+    return lambda result: film_run(result, count, cameras, pictures)
+
+
+def _choose_place(out: str | None, needs_folder: bool) -> tuple[Path | None, str]:
+    """The run folder, if ``--out`` names one, and where records are stored."""
+    from sidestep.runs.storage import IN_FOLDER, place_of
+
+    folder, storage = (None, IN_FOLDER) if out is None else place_of(out)
+    if storage != IN_FOLDER and needs_folder:
+        raise BadInput(
+            f"--out {out}: --video, --replace and --counterfactual need the records in a folder; copy the run from "
+            "there and use the copy"
+        )
+    return folder, storage
+
+
+def _true_names(policies: list[str]) -> list[str]:
+    from sidestep import registry
+
+    return [registry.true_name("policies", each) for each in policies]
+
+
+def open_suite(name: str, assignments: Sequence[str]) -> tuple[Suite, list[str]]:
+    """A suite with its own options among ``assignments``, and the assignments that are left."""
+    from sidestep.suites.files import choose_options, load_suite, option_names
+
+    suite = load_suite(name)
+    options, left = split_suite_options(assignments, option_names(suite))
+    return choose_options(suite, options), left
 
 
 def installed_policies(policies: list[str], skip_missing: bool) -> list[str]:
@@ -376,7 +399,7 @@ def choose_isolation(
     return isolation
 
 
-def tell_people(suite: Suite, plan: Plan) -> None:
+def explain_missing_recordings(suite: Suite, plan: Plan) -> None:
     """Print a note if people are generated because the recordings of the suite are not installed."""
     if plan.suite != "socnav":
         return
@@ -392,8 +415,9 @@ def tell_people(suite: Suite, plan: Plan) -> None:
         say("  --set source=generated chooses generated people without this note.")
 
 
-def tell_training(plan: Plan, base: Path | None) -> None:
-    """Print a warning where a model of Stable-Baselines3 was trained otherwise than it is run, or nobody can tell."""
+def warn_about_training(plan: Plan, base: Path | None) -> None:
+    """Warn about models of Stable-Baselines3 that were trained under other conditions than they run in, or for which
+    the conditions are not known."""
     from sidestep import registry
 
     for policy in plan.policies:
@@ -404,17 +428,19 @@ def tell_training(plan: Plan, base: Path | None) -> None:
                 say(f"warning: {policy.name}: {line}")
 
 
-def _execute(plan: Plan, folder: Path, out: str, how: dict[str, Any]) -> RunResult:
-    """Run the plan; ``out`` is what a person gives to resume it."""
+def _execute(plan: Plan, folder: Path | None, out: str | None, how: dict[str, Any]) -> RunResult:
+    """Run the plan in a folder, or in a new one. ``out`` is the ``--out`` that resumes the run."""
     from sidestep._util.progress import progress_bar
+    from sidestep.runs.folder import new_folder
     from sidestep.runs.runner import run_benchmark
     from sidestep.simulation.prepare import prepare_kernels
 
-    with resumable(out):
+    place = folder if folder is not None else new_folder(plan.suite)
+    with resumable(out if out is not None else place):
         prepare_kernels()
         with progress_bar("episodes") as move:
             return run_benchmark(
-                plan, folder, progress=lambda done, total, task, _: move(done, total, task.label), **how
+                plan, place, progress=lambda done, total, task, _: move(done, total, task.label), **how
             )
 
 

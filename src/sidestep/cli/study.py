@@ -124,11 +124,11 @@ def serve(
             say("note: without --proxy ADDRESS, all participants behind a proxy share one limit of rate")
         count = workers if workers is not None else os.cpu_count() or 1
 
-        def tell() -> None:
+        def announce() -> None:
             say(f"experimenters: {address}/")
             say(f"new studies (for you only): {address}/new/{site.create_token}")
 
-        serve_studies(site, listening, count, tell)
+        serve_studies(site, listening, count, announce)
 
 
 @app.command("export")
@@ -239,7 +239,7 @@ def _analyse_study(name: str, out: Path | None, database: str) -> dict[str, Any]
 
 
 def _left_out(document: dict[str, Any]) -> list[str]:
-    """What the analysis could not use or do."""
+    """Notes on data that the analysis could not use."""
     from sidestep.studies.ratings.rating_file import OWN
 
     found = []

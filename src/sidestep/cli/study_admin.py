@@ -27,7 +27,7 @@ PasswordFile = Annotated[
 ]
 DEFAULT_DATABASE = "sqlite:///studies.sqlite"
 DEFAULT_URL = "http://127.0.0.1:8000"
-"""Where ``sidestep study serve`` listens by default."""
+"""Default address of ``sidestep study serve``."""
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def read_password(file: Path | None) -> str:
 
 
 def links(url: str, tokens: list[str]) -> list[str]:
-    """What participants open."""
+    """Links that participants open."""
     from sidestep.studies.site import checked_url
 
     return [f"{checked_url(url)}/p/{token}/" for token in tokens]

@@ -1,4 +1,4 @@
-"""Shared by all commands: exit codes, output streams, and progress bars on stderr."""
+"""Shared by all commands: exit codes, output streams, and groups with a default command."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from contextlib import contextmanager, redirect_stdout
 from functools import wraps
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any, ClassVar, ParamSpec, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 from sidestep.errors import BadInput, SidestepError
 
@@ -93,3 +94,15 @@ def quiet_stdout(wanted: bool) -> Iterator[None]:
     finally:
         os.dup2(saved, 1)
         os.close(saved)
+
+
+class GroupWithDefault(TyperGroup):
+    """Arguments that do not begin with the name of a command go to the command ``default``."""
+
+    default: ClassVar[str]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the name of the default command first where there is none."""
+        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sidestep.runs.episode import EpisodeTask
     from sidestep.runs.verify import Verification
 
-MOST_TOLD = 20
+MOST_SHOWN = 20
 
 
 @verb
@@ -57,28 +57,28 @@ def verify(
     if as_json:
         print_json((pack or found).as_json())
     else:
-        _tell(found)
+        _print_result(found)
         if pack is not None:
-            _tell_pack(pack)
+            _print_pack(pack)
     if found.equal < found.checked or (pack is not None and not pack.ok):
         raise typer.Exit(CHECK_FAILED)
 
 
-def _tell(found: Verification) -> None:
+def _print_result(found: Verification) -> None:
     typer.echo(f"{found.equal} of {found.checked} episodes are identical to their records")
     if found.first_difference is not None:
         d = found.first_difference
         typer.echo(f"first difference: {d.policy} · {d.scenario}, step {d.step}: {d.quantity} was {d.was}, is {d.is_}")
 
 
-def _tell_pack(found: PackVerification) -> None:
+def _print_pack(found: PackVerification) -> None:
     audit, signature = found.audit, found.pack.signature
     typer.echo(f"hashes of all members match; {'signed by ' + signature.fingerprint if signature else 'not signed'}")
     typer.echo(f"{len(audit.scored.episodes)} of {audit.run.plan.size} episodes of the plan were scored again")
-    for problem in audit.problems[:MOST_TOLD]:
+    for problem in audit.problems[:MOST_SHOWN]:
         typer.echo(f"wrong ({problem.kind}): {problem.text}")
-    if len(audit.problems) > MOST_TOLD:
-        typer.echo(f"and {len(audit.problems) - MOST_TOLD} more problems (--json has all)")
+    if len(audit.problems) > MOST_SHOWN:
+        typer.echo(f"and {len(audit.problems) - MOST_SHOWN} more problems (--json has all)")
     for entry in found.not_checked:
         typer.echo(f"not run again: {entry.policy}, {entry.episodes} episodes: {entry.reason}")
     if not found.same_code:

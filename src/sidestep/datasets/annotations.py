@@ -112,7 +112,7 @@ def explain_line(line: str) -> str:
     """What is wrong with a line that should be numbers, and the remedy; empty where that is not known."""
     words = line.split()
     if "?" in line:
-        return "'?' is no number; remove rows with unknown values"
+        return "'?' is not a number; remove rows with unknown values"
     if ";" in line:
         return "columns are apart by blanks or commas, not ';'" + (
             "; decimals have a point, not a comma" if re.search(r"\d,\d", line) else ""

@@ -100,7 +100,7 @@ VCI_DUT_FPS, VCI_CITR_FPS = 23.98, 29.97
 VCI_AUTHORS = "Yang, Li, Redmill, Özgüner 2019, arXiv 1902.00487"
 VCI_DUT_LICENCE = "no licence stated; cite arXiv 1902.00487"
 CLOCK_TOLERANCE = 0.06
-"""By how much displacements and velocities may differ in their median; in files of VCI-DUT it is up to 1.4 %."""
+"""Largest difference of displacements and velocities in their median; in files of VCI-DUT it is up to 1.4 %."""
 CLOCK_STEPS = 50
 """Steps of walking people that such a median needs."""
 WALKS_MPS = 0.5
@@ -147,7 +147,7 @@ class VciDutLoader:
     summary: str = "VCI-DUT pedestrians: CSV with id, frame, label, x_est, y_est, vx_est, vy_est"
 
     def matches(self, path: Path) -> bool:
-        """By the first line."""
+        """Whether the first line is the header of VCI-DUT."""
         lines = head_lines(path, 1)
         return bool(lines) and lines[0].strip() == VCI_DUT_HEADER
 

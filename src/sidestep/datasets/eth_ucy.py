@@ -44,7 +44,7 @@ from sidestep.types.tracks import Tracks
 
 def read_groups(path: Path) -> dict[int, int]:
     """Person → group, groups counted from 0. Lines that share a person are one group; a line with one number (some
-    files begin with a count) is no group."""
+    files begin with a count) is not a group."""
     group: dict[int, int] = {}
     for number, line in zip(*reversed(data_lines(read_text(path))), strict=True):
         members = numbers(line)
@@ -247,7 +247,7 @@ def _homography(path: Path, given: Path | str | None, pixels: str | None) -> tup
         pixels = KNOWN_HOMOGRAPHIES.get(hashlib.sha256(read_bytes(file)).hexdigest())
     if pixels is None:
         raise BadInput(
-            f"{file}: not one of the known homographies, so it must be said what it takes: --pixels matrix (row and "
+            f"{file}: not one of the known homographies, so say what it maps from: --pixels matrix (row and "
             "column from the top left corner) or --pixels centred (x right, y up from the image's centre)"
         )
     if pixels not in PIXELS:
@@ -256,7 +256,7 @@ def _homography(path: Path, given: Path | str | None, pixels: str | None) -> tup
 
 
 def _determinant(matrix: FloatArray) -> float:
-    """Of a 3 × 3 matrix."""
+    """Determinant of a 3 × 3 matrix."""
     a, b, c = matrix.tolist()
     minors = (b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0])
     return float(a[0] * minors[0] + a[1] * minors[1] + a[2] * minors[2])

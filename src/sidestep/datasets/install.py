@@ -222,7 +222,7 @@ def get_dataset(name: str, url: str | None = None, progress: Progress | None = N
 
 
 class _Watch:
-    """What pooch tells about a download: reported as :data:`Progress`, and ended when it grows too large."""
+    """pooch's progress of a download: passed on as :data:`Progress`; a download that grows too large is stopped."""
 
     total = 0
 

@@ -71,7 +71,7 @@ class SidestepTracks:
         except BadInput as error:
             raise BadInput(f"{path}: {error}") from None
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise BadInput(f"{path}: metadata of tracks are broken: {error}") from None
+            raise BadInput(f"{path}: the metadata of the tracks is damaged: {error}") from None
 
     def save(self, tracks: Tracks, path: Path) -> list[str]:
         """Write the tracks. Nothing is lost."""
@@ -122,7 +122,7 @@ def _metadata(path: Path, metadata: dict[bytes, bytes]) -> dict[str, Any]:
         about = parse_json(metadata[KEY], f"{path}: metadata of tracks")
         version = about["version"]
     except (KeyError, TypeError):
-        raise BadInput(f"{path}: metadata of tracks are broken") from None
+        raise BadInput(f"{path}: the metadata of the tracks is damaged") from None
     if version != VERSION:
         raise BadInput(f"{path}: tracks of version {version!s:.20}; this program reads version {VERSION}")
     return dict(about)

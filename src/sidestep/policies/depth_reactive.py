@@ -1,4 +1,4 @@
-"""Along the route with a depth camera alone: towards the freest direction, slower the nearer anything is."""
+"""Follows the route with a depth camera alone: it heads for the freest direction, slower near obstacles."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DepthReactiveSettings(Model):
     time_gap: Annotated[float, Field(ge=0, lt=10)] = 1.0
     """Time to an obstacle at the present speed, s."""
     field_of_view: Annotated[float, Field(ge=0.1, le=140 * pi / 180)] = pi / 2
-    """Of the camera, horizontal, rad."""
+    """Horizontal field of view of the camera, rad."""
 
 
 class DepthReactive(Policy):

@@ -236,7 +236,7 @@ LEG_S = 0.5
 REACH = 6
 """Cells that a leg at full speed goes: the grid is made that fine."""
 SLACKS_S = (1.0, 3.0, 8.0, 20.0, 1e6)
-"""How much later than on the empty map to look for an arrival, s; one after the other."""
+"""Delays against the empty map within which an arrival is looked for, s; tried one after the other."""
 
 
 class Oracle(Policy):
@@ -270,7 +270,7 @@ class Oracle(Policy):
         self._step_s = task.step_s
         self._path, self._time = self._plan(task, steps), 0.0
         self.plan_step_s = self._leg_s
-        """Between the points of the plan that is published, s."""
+        """Time between the points of the published plan, s."""
 
     def _plan(self, task: Task, steps: int) -> FloatArray:
         """Points of the path at every leg, (K, 2), m."""

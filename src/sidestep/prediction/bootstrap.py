@@ -24,11 +24,11 @@ from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.5
-"""Of the intervals of values, as in the paper."""
+"""Confidence of the intervals of values, as in the paper."""
 PAIR_CONFIDENCE = 0.9
-"""Of the intervals of differences between two predictors."""
+"""Confidence of the intervals of differences between two predictors."""
 FEW_SEEDS = 5
-"""With two to four training seeds a fifth of equal kinds, not a tenth, differ significantly."""
+"""Number of training seeds below which a fifth of equal kinds, not a tenth, differ significantly."""
 HEADLINES = ("irs", "nll", "ade")
 HIGHER_IS_BETTER = {"irs": True, **dict.fromkeys(MEANS, False)}
 _WEIGHTS_AT_ONCE = 2_000_000

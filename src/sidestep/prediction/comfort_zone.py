@@ -19,7 +19,7 @@ from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 PATH_TOLERANCE_M = 0.05
-"""By how much a path may be simplified: noise of recordings must not bend the zone."""
+"""Tolerance for simplifying a path: noise of recordings must not bend the zone."""
 BEYOND_M = 1000.0
 """A path goes straight on at both ends."""
 SHARPEST_MITRE = 2.0
@@ -162,8 +162,8 @@ def move(bumper: FloatArray, speed: FloatArray, time_s: FloatArray, deceleration
 class ComfortZone:
     """The part of the corridor that has to be free of people.
 
-    From the front bumper, ``time_gap_s`` · speed ahead. A vehicle that stands has no zone: its body is the business of
-    collision checks. With ``behind_s`` the zone also covers the body and ``behind_s`` · speed behind the rear bumper,
+    From the front bumper, ``time_gap_s`` · speed ahead. A vehicle that stands has no zone: collision checks
+    cover its body. With ``behind_s`` the zone also covers the body and ``behind_s`` · speed behind the rear bumper,
     so that passing in front of somebody shortly before they step into the corridor counts as well.
     """
 

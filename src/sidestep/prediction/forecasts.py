@@ -22,7 +22,7 @@ VERSION = 2
 FAR_M = 6.0
 """Farther from where people get straight on than they turn in a second."""
 ASIDE_M = 2.0
-"""At the first horizon, half of a set of forecasts are never so far from straight on in the world frame."""
+"""At the first horizon, at least half of a set of forecasts is nearer than this to straight on in the world frame."""
 LARGEST = 1e9
 """Numbers of a file beyond this are no positions in metres, nor squares of their errors."""
 
@@ -141,13 +141,13 @@ def _read_columns(path: Path, digest: str) -> tuple[str, dict[str, FloatArray]]:
 def _check_data(path: Path, attributes: Any, digest: str) -> None:
     """``BadInput`` unless a file is of this version and its forecasts are of the data set with ``digest``."""
     version, made_for = attributes.get("version"), _text(attributes, "data")
-    told = f"the attribute `data` must be the digest of the data set, {digest} (`sidestep predict info` shows it)"
+    remedy = f"the attribute `data` must be the digest of the data set, {digest} (`sidestep predict info` shows it)"
     is_first = isinstance(version, int | np.integer) and int(version) == 1
     if not isinstance(version, int | np.integer) or int(version) != VERSION:
         older = "; version 1 did not say of which data set its forecasts are: write it again" if is_first else ""
-        raise BadInput(f"{path}: version {str(version)[:40]} of forecast files; expected {VERSION}{older}; {told}")
+        raise BadInput(f"{path}: version {str(version)[:40]} of forecast files; expected {VERSION}{older}; {remedy}")
     if not made_for:
-        raise BadInput(f"{path}: {told}")
+        raise BadInput(f"{path}: {remedy}")
     if made_for != digest:
         raise BadInput(
             f"{path}: forecasts of another data set (digest {made_for[:16]}…, this one has {digest[:16]}…); make them "

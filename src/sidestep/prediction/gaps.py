@@ -21,7 +21,7 @@ from sidestep.types.interactions import Interactions
 BIN_S, LONGEST_S = 0.1, 10.0
 """Intervals of the histogram, and where it ends."""
 STANDS_MPS = 0.01
-"""At this speed or less a vehicle stands, and there is no finite time gap."""
+"""Speed up to which a vehicle stands, so that there is no finite time gap."""
 QUARTILES = (0.25, 0.5, 0.75)
 
 
@@ -135,7 +135,7 @@ class GapSummary:
         return float((self.gaps < gap_s).sum()) / self.encounters if self.encounters else None
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """The statistics as a JSON document."""
         return {
             "encounters": self.encounters,
             "without_finite_gap": self.without_gap,

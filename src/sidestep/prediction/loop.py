@@ -1,8 +1,8 @@
-"""The loop closed: predictors are put into a car, and what that does to the driving is measured.
+"""The closed loop: predictors are put into a car, and their effect on the driving is measured.
 
 Every predictor drives the same policy, ``anticipatory``, with the thresholds at which its false alarms on the
 validation split are those of the In-ROI Sensitivity. All drive the same scenarios with the same seeds, the human-like
-driver as well; an empty drive of each scenario tells how long it takes without people.
+driver as well; an empty drive of each scenario gives its duration without people.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from sidestep.types.record import EpisodeRecord
 
 DRIVER, HUMAN, EMPTY = "anticipatory", "human_driver", "empty"
 WITH = "with-"
-"""Before the label of a predictor in the name of its driver: a predictor may be called like a policy."""
+"""Prefix of the label of a predictor in the name of its driver: a predictor may have the name of a policy."""
 BRAKES = 0.5
 """m/s²: decelerating more than this, and more than on the empty road, is braking."""
 LOOK_AHEAD_S, REACH_S = 4.0, 7.0
@@ -46,7 +46,7 @@ longest horizon and the comfort zone behind it."""
 SHORT_GAP_S = 2.0
 """Drivers seldom leave pedestrians less."""
 
-Told = Callable[[int, int, str], None]
+ProgressCallback = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class LoopPredictor:
         return ("cvae", {"file": self.reference}) if self.reference.endswith(".onnx") else (self.reference, {})
 
     def settings(self, thresholds: Iterable[float]) -> dict[str, Any]:
-        """Of the policy ``anticipatory``."""
+        """Settings of the policy ``anticipatory``."""
         name, own = self._made_from()
         file = {"predictor_file": own["file"]} if own else {}
         return {"predictor": name, "thresholds": [float(each) for each in thresholds], **file}
@@ -110,7 +110,7 @@ def scored_splits(
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """What one episode was like."""
+    """The measures of one episode."""
 
     driver: str
     suite: str
@@ -159,7 +159,7 @@ def drive_all(
     out: Path,
     repeats: int,
     workers: int,
-    progress: Told,
+    progress: ProgressCallback,
     limit: int | None = None,
 ) -> list[Drive]:
     """Drive the scenarios of a suite with every driver (label → settings of ``anticipatory``), the human-like driver
@@ -168,11 +168,11 @@ def drive_all(
     plan, empty = plan_drives(suite, options, drivers, repeats, limit)
     folder, nobody = out / suite, out / f"{suite}-empty"
 
-    def told(text: str) -> Callable[..., None]:
+    def labelled(text: str) -> Callable[..., None]:
         return lambda done, of, task, _: progress(done, of, f"{text} {task.label}")
 
-    run_benchmark(plan, folder, workers, told(suite))
-    run_benchmark(empty, nobody, workers, told(f"{suite}, no people"))
+    run_benchmark(plan, folder, workers, labelled(suite))
+    run_benchmark(empty, nobody, workers, labelled(f"{suite}, no people"))
     found = []
     total, done = len(plan.scenarios) * len(plan.policies) * len(plan.seeds), 0
     for scenario in plan.scenarios:

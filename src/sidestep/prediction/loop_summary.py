@@ -1,4 +1,4 @@
-"""What the drives of several predictors were like, and whether the metrics of predictors tell which drives better.
+"""Summaries of the drives of several predictors, and whether the metrics of predictors predict which drives better.
 
 Outcomes are rates over episodes, encounters or time; their uncertainty comes from resampling scenarios, that of the
 metrics from resampling tracks. A rank correlation of 1 says that the metric orders the predictors as the driving does.
@@ -30,7 +30,7 @@ OUTCOMES: dict[str, str] = {
     "delay": "delay against the empty road where all predictors succeed, s",
     "jerk": "mean jerk, m/s³",
 }
-"""What is measured, each the lower the better."""
+"""Measures; lower is better for each."""
 RESAMPLES = 2000
 CONFIDENCE = 0.9
 FEWEST = 4
@@ -237,7 +237,7 @@ def _cautions(
     correlations: Sequence[Correlation],
     points: Mapping[str, Sequence[WorkingPoint]],
 ) -> list[str]:
-    """What the figures do not carry."""
+    """Notes on what the figures do not show."""
     found = []
     if not correlations:
         found.append(

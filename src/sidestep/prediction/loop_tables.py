@@ -1,4 +1,4 @@
-"""Tables and pictures of the closed loop: what each predictor's driving was like, and which metric tells it."""
+"""Tables and pictures of the closed loop: how each predictor drove, and which metric predicts it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 positive rate.
 
 A moment is positive if the pedestrian was in the zone at the horizon; it is called positive if the predicted
-probability is above a threshold. Moments with the same probability cannot be told apart by a threshold: the rates
+probability is above a threshold. Moments with the same probability cannot be separated by a threshold: the rates
 between two thresholds are those of calling a share of the tied moments positive at random, a straight line of the
 curve. The sensitivity at a rate α is the highest with a false positive rate of at most α.
 """

@@ -38,7 +38,7 @@ class Scores:
     """S moments at H horizons. Where it is not known what happened, ``known`` is false and errors are NaN."""
 
     name: str
-    """Of the predictor."""
+    """Name of the predictor."""
     horizons_s: FloatArray  # (H,)
     track: IntArray  # (S,) track of the moment
     known: BoolArray  # (S, H) whether the track lasts until then

@@ -65,7 +65,7 @@ def score_table(
                 cells.append(Cell(found, FORMATS.get(metric, _PLAIN)))
         rows.append(Row(model, (), HERE, tuple(cells)))
     notes = [
-        f"Intervals: {CONFIDENCE:.0%}, bootstrap over {bootstrap.described()} (BCa). They do not tell whether two "
+        f"Intervals: {CONFIDENCE:.0%}, bootstrap over {bootstrap.described()} (BCa). They do not show whether two "
         "predictors differ: see the differences.",
         *bootstrap.cautions(),
     ]
@@ -87,11 +87,12 @@ def _missing(bootstrap: Bootstrap, metric: Metric) -> list[str]:
     notes = []
     for h, seconds in enumerate(bootstrap.horizons_s.tolist()):
         where = f"{TITLES[metric.name]} {_horizon(seconds)}"
-        told = [_why_missing(metric, m, h) for m in range(len(bootstrap.models))]
-        if len(set(told)) == 1:
-            notes += [f"{where}: {told[0]}"] if told[0] else []
+        reasons = [_why_missing(metric, m, h) for m in range(len(bootstrap.models))]
+        if len(set(reasons)) == 1:
+            notes += [f"{where}: {reasons[0]}"] if reasons[0] else []
         else:
-            notes += [f"{where} of {model}: {text}" for model, text in zip(bootstrap.models, told, strict=True) if text]
+            pairs = zip(bootstrap.models, reasons, strict=True)
+            notes += [f"{where} of {model}: {text}" for model, text in pairs if text]
     return notes
 
 

@@ -30,7 +30,7 @@ WALKED = np.array([[-3.0, -2.0], [5.0, -2.0]])
 """The pedestrian's way up to now, m."""
 LANES_Y = (1.75, 5.25)
 SPEED_MPS = 2.5
-"""Of the vehicles; their zones are 7.5 m long."""
+"""Speed of the vehicles; their zones are 7.5 m long."""
 FIRST_X, LAST_X, STEP_X = -12.0, 24.0, 1.5
 """Where the bumpers are at the horizon."""
 
@@ -124,7 +124,7 @@ class ToyResult:
         return {
             "NLL is best for the truth": all(truth.nll < other.nll for other in others),
             "ADE prefers one mode to the truth": single.ade < truth.ade,
-            "IRS does not tell the truth from the model that is wrong on the sidewalk": abs(truth.irs - sidewalk.irs)
+            "IRS does not separate the truth from a model that is wrong on the sidewalk": abs(truth.irs - sidewalk.irs)
             < SAME_IRS,
             "IRS puts both above the two other models": all(
                 good.irs - bad.irs > SAME_IRS for good in (truth, sidewalk) for bad in (crossing, single)

@@ -1,4 +1,4 @@
-"""How probably people will be in a vehicle's comfort zone, and the least deceleration that keeps the zone free.
+"""The probability that people will be in a vehicle's comfort zone, and the least deceleration that keeps the zone free.
 
 The probability of a Gaussian in a polygon has a closed form. In coordinates in which the Gaussian is a standard normal,
 
@@ -210,7 +210,7 @@ def _is_inside(points: FloatArray, ring: FloatArray) -> BoolArray:
 
 @dataclass(frozen=True, eq=False)
 class Reaction:
-    """What the driver should do."""
+    """The reaction of a driver."""
 
     deceleration: float
     """m/s²; 0: nothing."""

@@ -26,7 +26,7 @@ from sidestep.types.interactions import GROUND, GroundMap
 CONFIDENCE = 0.9
 RESAMPLES = 500
 FEW_ALARMS = 30
-"""With fewer false alarms a threshold is little more than a guess."""
+"""Number of false alarms below which a threshold is uncertain."""
 STANDS_MPS = 0.05
 """A car at this speed or less has no zone, as for the driver."""
 ISLAND_M = 2.2

@@ -1,5 +1,6 @@
-"""Where the counterfactual of a record lies, the same episode without the robot: ``counterfactuals/<scenario>__seed<k>.parquet`` beside
-``episodes/<policy>/<scenario>__seed<k>.parquet``. All policies of a run share it."""
+"""Where the counterfactual of a record lies, the same episode without the robot:
+``counterfactuals/<scenario>__seed<k>.parquet`` beside ``episodes/<policy>/<scenario>__seed<k>.parquet``. All policies
+of a run share it."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ COUNTERFACTUALS = "counterfactuals"
 
 
 def counterfactual_path(path: Path) -> Path:
-    """Of the record in ``path``, which is in the folder of a policy in that of the episodes of a run."""
+    """File of the counterfactual of the record in ``path``, which is ``episodes/POLICY/FILE`` of a run."""
     return path.parent.parent.parent / COUNTERFACTUALS / path.name
 
 

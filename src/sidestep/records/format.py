@@ -20,8 +20,8 @@ from sidestep.errors import RecordError
 from sidestep.types.record import FORMAT_VERSION
 
 PREFIX = "sidestep."
-"""Of every metadata key. ``format`` and ``wall_count`` are numbers; ``scenario``, ``robot``, ``policy``, ``people`` and
-``other_radius`` are JSON; ``walls`` is base64 of zlib of little-endian float32 (W, 4); the rest is plain
+"""Prefix of every metadata key. ``format`` and ``wall_count`` are numbers; ``scenario``, ``robot``, ``policy``,
+``people`` and ``other_radius`` are JSON; ``walls`` is base64 of zlib of little-endian float32 (W, 4); the rest is plain
 text."""
 
 CHECKSUM = b"sidestep.checksum\x18\x40"

@@ -20,7 +20,7 @@ VERSION = "v3.0"
 CHUNK = 1000
 """Files in a folder."""
 MOST_ROWS = 10_000_000
-"""Of a table; a file of frames has some ten thousand."""
+"""Most rows of a table; a file of frames has some ten thousand."""
 DATA_MB = 100
 VIDEO_MB = 200
 DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
@@ -37,7 +37,7 @@ FEATURES = {
 
 
 def file_name(template: str, number: int) -> str:
-    """Of the file with a number, counted through all folders."""
+    """Path of the file with a number, counted through all folders."""
     return template.format(chunk_index=number // CHUNK, file_index=number % CHUNK)
 
 
@@ -116,15 +116,21 @@ class EpisodeTable:
             (folder / f"meta/{name}.json").write_text(json.dumps(value, indent=4), encoding="utf-8")
 
 
-def read_info(folder: Path) -> dict[str, Any]:
-    """``meta/info.json`` of a dataset of the version and the paths that are known here."""
-    path = folder / "meta/info.json"
+def read_description(path: Path) -> dict[str, Any]:
+    """``meta/info.json`` of a dataset of version 3."""
     info = read_json(path, "LeRobot dataset (its meta/info.json)")
     if not isinstance(info, dict):
         raise BadInput(f"{path}: not the description of a LeRobot dataset; give the folder of one")
     version = info.get("codebase_version")
     if not isinstance(version, str) or not version.startswith("v3."):
         raise BadInput(f"{path}: codebase_version is {version!r:.40}, not v3.0; convert the dataset with LeRobot first")
+    return info
+
+
+def read_info(folder: Path) -> dict[str, Any]:
+    """``meta/info.json`` of a dataset of the version and the paths that are known here."""
+    path = folder / "meta/info.json"
+    info = read_description(path)
     for key, wanted in (("data_path", DATA_PATH), ("video_path", ANY_VIDEO_PATH), ("chunks_size", CHUNK)):
         if info.get(key) != wanted:
             raise BadInput(

@@ -205,7 +205,7 @@ def _walls(metadata: Metadata, version: int) -> FloatArray:
     unpacking = zlib.decompressobj()
     raw = unpacking.decompress(packed, 16 * most + 1)  # a limit of 0 would be none
     if not unpacking.eof or len(raw) % 16 or len(raw) > 16 * most or (version > 1 and len(raw) < 16 * most):
-        raise ValueError(f"walls of {len(raw)} bytes or more, stated are {most} edges of 16")
+        raise ValueError(f"walls of {len(raw)} bytes or more; the record states {most} edges of 16 bytes")
     return np.frombuffer(raw, dtype="<f4").reshape(-1, 4)
 
 

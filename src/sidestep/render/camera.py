@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.light import make_light
 from sidestep.render.raster.finish import average_areas
-from sidestep.render.renderer import Images, open_renderer
+from sidestep.render.renderer import Images, Renderer
 from sidestep.render.world_view import NO_OTHER_ROBOTS, LiveWorld
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.observation import Pedestrians, RobotState
@@ -84,13 +84,13 @@ def _measured_depth(depth: FloatArray, settings: CameraSettings, time_s: float) 
 
 
 STANDARD_HEIGHT_M = 1.0
-"""Where the camera of a robot is whose spec does not say."""
+"""Height of the camera of a robot whose spec does not state one."""
 
 
 def mounted_pose(
     settings: CameraSettings, robot: RobotSpec, x: float, y: float, heading: float, z: float
 ) -> CameraPose:
-    """Where the camera of a robot at (x, y) is and looks; ``z`` is the ground below."""
+    """Pose of the camera of a robot at (x, y); ``z`` is the ground below."""
     ahead, left, up = settings.mount or (0.0, 0.0, robot.camera_height or STANDARD_HEIGHT_M)
     c, s = cos(heading), sin(heading)
     return CameraPose(
@@ -130,7 +130,7 @@ class RobotCamera:
         self._live = LiveWorld(scene, robot, person_id, scenario, others)
         built = self._live.view.scene
         light = make_light(settings.weather, settings.time_of_day, indoor=built.indoor)
-        self._renderer = open_renderer(built, camera_model(settings), light=light, shadows=settings.shadows)
+        self._renderer = Renderer(built, camera_model(settings), light=light, shadows=settings.shadows)
 
     def restart(self, person_id: IntArray) -> None:
         """A new episode of the same scenario, perhaps with other people."""

@@ -41,7 +41,7 @@ class CameraModel:
                 f" or has a side of more than {MOST_SIDE}; ask for a smaller picture"
             )
         if not NARROWEST <= self.fov_h_rad <= WIDEST:
-            raise BadInput(f"camera: field of view of {self.fov_h_rad:g} rad; a pinhole has 1° to 140°, in radians")
+            raise BadInput(f"camera: field of view of {self.fov_h_rad:g} rad; it must be 1° to 140°, given in radians")
         if not (math.isfinite(self.far_m) and 0.001 <= self.near_m < self.far_m):
             raise BadInput(f"camera: near {self.near_m:g} m and far {self.far_m:g} m; needs 0.001 ≤ near < far")
         length = self.width / 2 / math.tan(self.fov_h_rad / 2)

@@ -52,7 +52,7 @@ class Figure:
     head_lamps: tuple[tuple[float, float, float], ...] = ()
     """Where its head lamps are in the frame of its body, m; they shine ahead."""
     lamp_power: float = 1.0
-    """Of each of them, against the dipped lamp of a car."""
+    """Light of each lamp relative to the dipped lamp of a car."""
 
 
 @dataclass(eq=False)

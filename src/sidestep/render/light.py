@@ -35,9 +35,9 @@ class Light:
     sun_elevation_rad: float = math.radians(50.0)
     sun_rgb: Rgb = (3.3, 3.05, 2.65)
     sky_rgb: Rgb = (0.62, 0.76, 1.0)
-    """What falls on a surface that faces up, from everywhere but the sun."""
+    """Light on a surface that faces up, from everywhere but the sun."""
     bounce_rgb: Rgb = (0.36, 0.33, 0.30)
-    """What falls on a surface that faces down."""
+    """Light on a surface that faces down."""
     zenith_rgb: Rgb = (0.22, 0.58, 1.5)
     horizon_rgb: Rgb = (0.86, 1.30, 1.95)
     fog_rgb: Rgb = (0.95, 1.2, 1.55)
@@ -300,7 +300,7 @@ class Lamp:
     yaw: float = 0.0
     pitch: float = 0.0
     cone_rad: float = math.radians(32.0)
-    """From the axis to where nothing is lit any more."""
+    """Angle from the axis beyond which nothing is lit."""
     rgb: tuple[float, float, float] = (45.0, 42.0, 36.0)
     reach_m: float = 25.0
 
@@ -309,7 +309,7 @@ class Lamp:
             raise BadInput(f"lamp: cone must be within (0, π] rad and reach positive, got {self}")
 
     def row(self) -> list[float]:
-        """As the rasteriser wants it."""
+        """The row of the lamp in the rasteriser's table."""
         flat = math.cos(self.pitch)
         along = [flat * math.cos(self.yaw), flat * math.sin(self.yaw), -math.sin(self.pitch)]
         return [self.x, self.y, self.z, *along, min(math.cos(self.cone_rad), 0.9999), *self.rgb, self.reach_m]

@@ -15,7 +15,7 @@ from sidestep.render.mesh import Mesh, Semantic, vertex_normals
 from sidestep.types.base import FloatArray, IntArray
 
 Skinning = Callable[[FloatArray], tuple[IntArray, FloatArray]]
-"""From vertices (V, 3) of the rest pose to their bones (V, 2) and weights (V, 2)."""
+"""A function from vertices (V, 3) of the rest pose to their bones (V, 2) and weights (V, 2)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ _AXES = {"z": (0, 1, 2), "x": (1, 2, 0), "y": (2, 0, 1)}
 
 
 def _widening(segments: int) -> float:
-    """By how much a polygon is widened to have the area of its curve; a little less for three or four corners."""
+    """Factor by which a polygon is widened to have the area of its curve; a little less for three or four corners."""
     return sqrt(2 * pi / segments / sin(2 * pi / segments)) if segments > 4 else 1.12
 
 
@@ -82,6 +82,42 @@ def _ring_points(ring: Ring, axis: str, segments: int, turn: float) -> FloatArra
     return points
 
 
+class _Surface:
+    """Vertices and triangles of a tube, ring by ring. ``rising``: the rings follow the axis."""
+
+    def __init__(self, segments: int, rising: bool) -> None:
+        self._next = [(j, (j + 1) % segments) for j in range(segments)]
+        self._rising, self._count = rising, 0
+        self.vertices: list[FloatArray] = []
+        self.bones: list[tuple[int, int]] = []
+        self.weights: list[float] = []
+        self.triangles: list[tuple[int, int, int]] = []
+        self.slots: list[int] = []
+
+    def add_ring(self, ring: Ring, points: FloatArray) -> int:
+        """Add vertices; returns the number of the first."""
+        start = self._count
+        self._count += len(points)
+        self.vertices.append(points)
+        self.bones.extend([ring.bones] * len(points))
+        self.weights.extend([ring.weight] * len(points))
+        return start
+
+    def add_band(self, lower: int, upper: int, slot: int) -> None:
+        """Add the faces between two rings."""
+        for j, k in self._next:
+            a, b, c, d = lower + j, lower + k, upper + k, upper + j
+            self.triangles.extend([(a, b, c), (a, c, d)] if self._rising else [(a, c, b), (a, d, c)])
+            self.slots.extend([slot, slot])
+
+    def add_fan(self, start: int, apex: int, at_end: bool, slot: int) -> None:
+        """Add the faces between a ring and a point beyond it."""
+        for j, k in self._next:
+            j, k = (start + j, start + k) if at_end == self._rising else (start + k, start + j)
+            self.triangles.append((j, k, apex))
+            self.slots.append(slot)
+
+
 def tube(
     rings: Sequence[Ring],
     segments: int,
@@ -96,58 +132,32 @@ def tube(
     used = [ring for ring in rings if ring.level >= level]
     w = _AXES[axis][2]
     rising = used[-1].centre[w] >= used[0].centre[w]
-    vertices: list[FloatArray] = []
-    bones: list[tuple[int, int]] = []
-    weights: list[float] = []
-    triangles: list[tuple[int, int, int]] = []
-    slots: list[int] = []
-
-    def add_ring(ring: Ring, points: FloatArray) -> int:
-        start = sum(len(block) for block in vertices)
-        vertices.append(points)
-        bones.extend([ring.bones] * len(points))
-        weights.extend([ring.weight] * len(points))
-        return start
-
-    def add_band(lower: int, upper: int, slot: int) -> None:
-        for j in range(segments):
-            k = (j + 1) % segments
-            a, b, c, d = lower + j, lower + k, upper + k, upper + j
-            triangles.extend([(a, b, c), (a, c, d)] if rising else [(a, c, b), (a, d, c)])
-            slots.extend([slot, slot])
-
-    def add_cap(ring: Ring, start: int, at_end: bool, height: float, slot: int) -> None:
+    surface = _Surface(segments, rising)
+    previous = -1
+    for index, ring in enumerate(used):
+        points = _ring_points(ring, axis, segments, turn)
+        lower = surface.add_ring(ring, points)
+        if index:
+            surface.add_band(previous, lower, used[index - 1].slot)
+        previous = surface.add_ring(ring, points) if ring.crease and 0 < index < len(used) - 1 else lower
+    for at_end, height in ((False, caps[0]), (True, caps[1])):
+        if height is None:
+            continue
+        ring, start = (used[-1], previous) if at_end else (used[0], 0)
         points = _ring_points(ring, axis, segments, turn)
         tip = points.mean(axis=0)
         tip[w] += height if at_end == rising else -height
         if height == 0:  # a flat end has vertices of its own, which keep its edge
-            start = add_ring(ring, points)
-        apex = add_ring(ring, tip[None])
-        for j in range(segments):
-            k = (j + 1) % segments
-            triangles.append((start + j, start + k, apex) if at_end == rising else (start + k, start + j, apex))
-            slots.append(slot)
-
-    previous = -1
-    for index, ring in enumerate(used):
-        points = _ring_points(ring, axis, segments, turn)
-        lower = add_ring(ring, points)
-        if index:
-            add_band(previous, lower, used[index - 1].slot)
-        previous = add_ring(ring, points) if ring.crease and 0 < index < len(used) - 1 else lower
-    for at_end, height in ((False, caps[0]), (True, caps[1])):
-        ring = used[-1] if at_end else used[0]
+            start = surface.add_ring(ring, points)
         slot = used[-2].slot if at_end and len(used) > 1 else ring.slot
-        if height is not None:
-            add_cap(ring, previous if at_end else 0, at_end, height, slot)
-    where = np.concatenate(vertices)
-    pair: IntArray
+        surface.add_fan(start, surface.add_ring(ring, tip[None]), at_end, slot)
+    where = np.concatenate(surface.vertices)
     if skinning is None:
-        pair = np.asarray(bones, np.int32).reshape(-1, 2)
-        share = np.stack([np.asarray(weights), 1 - np.asarray(weights)], axis=1)
+        pair: IntArray = np.asarray(surface.bones, np.int32).reshape(-1, 2)
+        share = np.stack([np.asarray(surface.weights), 1 - np.asarray(surface.weights)], axis=1)
     else:
         pair, share = skinning(where)
-    return Part(where, np.asarray(triangles, np.int32), np.asarray(slots, np.int32), pair, share)
+    return Part(where, np.asarray(surface.triangles, np.int32), np.asarray(surface.slots, np.int32), pair, share)
 
 
 def rigid(vertices: FloatArray, triangles: IntArray, slot: int | IntArray, bone: int) -> Part:

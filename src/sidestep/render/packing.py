@@ -97,7 +97,7 @@ def _sort_faces(vertices: FloatArray, triangles: IntArray, flat: BoolArray) -> t
 
 @dataclass(frozen=True, eq=False)
 class PackedInstances:
-    """I instances in arrays that a caller may fill anew for every frame. B and S are those of the model with the most
+    """I instances in arrays that a caller may refill for every frame. B and S are those of the model with the most
     bones and slots; what a model does not use is ignored."""
 
     model: IntArray  # (I,) int32

@@ -16,14 +16,12 @@ from sidestep.kernels.jit import CACHE_FOLDER, is_compiled
 LAST_ALONE, LAST = "frame.draw_frame", "frame.draw_bands"
 """The kernels that are compiled last for one thread and for several."""
 SECONDS = 15.0
-RENDERER_VARIABLE = "SIDESTEP_RENDERER"
-"""Environment variable that says which back end draws."""
 BESIDE = "SIDESTEP_COMPILES_RENDERER"
-"""Set for the process that compiles for another one, which tells of it."""
+"""Set for a process that compiles on behalf of another one, which reports the progress itself."""
 
 
 def needs_compiling(threads: int) -> bool:
-    """Whether a first picture by so many threads would have to wait for the compiler."""
+    """Whether the first picture drawn by ``threads`` threads would have to wait for the compiler."""
     return not is_compiled(LAST_ALONE if threads == 1 else LAST)
 
 
@@ -38,8 +36,8 @@ def announce_compiling(threads: int) -> None:
 @contextmanager
 def compile_beside(module: str) -> Iterator[None]:
     """Compile the renderer in another process while the block runs, and wait for it at the end. ``module`` has the
-    function ``compile_renderer`` that does so. OpenGL has nothing to compile."""
-    if CACHE_FOLDER is None or os.environ.get(RENDERER_VARIABLE) == "gl" or not needs_compiling(threads=2):
+    function ``compile_renderer`` that does so."""
+    if CACHE_FOLDER is None or not needs_compiling(threads=2):
         yield
         return
     code = f"from {module} import compile_renderer as compile; compile()"

@@ -18,7 +18,7 @@ from sidestep.render.figure import Motion, track_motion
 from sidestep.render.light import Lamp, make_light
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people.animation import recorded_gestures, track_gait
-from sidestep.render.renderer import AnyRenderer, Images, open_renderer
+from sidestep.render.renderer import Images, Renderer
 from sidestep.render.world_view import OtherRobotTracker, WorldView, wheel_angle
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
@@ -27,7 +27,8 @@ from sidestep.types.scene import SOLID, SceneSpec
 from sidestep.types.sensors import CameraSettings
 
 BACK_M, UP_M, AHEAD_M = 3.2, 2.1, 2.6
-"""Behind the robot, above the ground, and how far ahead of the robot the camera aims (at ``AIM_M`` above ground)."""
+"""Distance behind the robot, height above the ground, and distance ahead of the robot at which the camera aims (at
+``AIM_M`` above ground)."""
 AIM_M = 0.5
 NEAREST_M, OFF_WALL_M = 1.0, 0.35
 EYE_M = 1.8
@@ -102,7 +103,7 @@ def _smooth_distances(back: FloatArray, steps: int) -> FloatArray:
 
 
 Angle = Literal["first", "chase", "above"]
-"""From the robot's own camera, from behind and above it, or from high up over the whole route."""
+"""``first``: the robot's own camera; ``chase``: behind and above it; ``above``: high over the whole route."""
 
 OUTSIDE_VIEW = radians(72.0)
 """Field of view of cameras that no robot carries."""
@@ -144,7 +145,7 @@ class RecordView:
             tracker.advance(float(t), poses) for t, poses in zip(record.time, record.other_pose, strict=True)
         ]
         self._light = make_light(settings.weather, settings.time_of_day, indoor=self._view.scene.indoor)
-        self._renderers: dict[Angle, AnyRenderer] = {}
+        self._renderers: dict[Angle, Renderer] = {}
         high = high_walls(scene, record.walls, self._view.scene.indoor)
         self._chase = ChaseCamera(record.robot_pose, record.step_s, high)
 
@@ -183,10 +184,10 @@ class RecordView:
             return mounted_pose(self._settings, self._record.robot, x, y, heading, ground)
         return self._chase.pose(step, ground) if angle == "chase" else self._from_above()
 
-    def _renderer(self, angle: Angle) -> AnyRenderer:
+    def _renderer(self, angle: Angle) -> Renderer:
         if angle not in self._renderers:
             settings = self._settings if angle == "first" else self._settings.seen_from_outside(OUTSIDE_VIEW)
-            self._renderers[angle] = open_renderer(
+            self._renderers[angle] = Renderer(
                 self._view.scene, camera_model(settings), light=self._light, threads=self._threads,
                 shadows=settings.shadows,
             )  # fmt: skip

@@ -6,8 +6,6 @@ nearer than ``far_m``.
 
 from __future__ import annotations
 
-import os
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +29,7 @@ from sidestep.render.light import (
 )
 from sidestep.render.mesh import Instance, Scene3D
 from sidestep.render.packing import PackedInstances, check_instances, pack_materials, pack_models, pack_static
-from sidestep.render.prepare import RENDERER_VARIABLE, announce_compiling
+from sidestep.render.prepare import announce_compiling
 from sidestep.render.raster import layout as L
 from sidestep.render.raster.finish import draw_rain, halve_rgb
 from sidestep.render.raster.surface import soften_mirror
@@ -42,9 +40,8 @@ from sidestep.types.base import FloatArray, IntArray
 WANTS = {"rgb": L.WANT_RGB, "depth": L.WANT_DEPTH, "semantic": L.WANT_SEMANTIC, "instance": L.WANT_INSTANCE}
 DTYPES: dict[str, type] = {"rgb": np.uint8, "depth": np.float32, "semantic": np.uint8, "instance": np.int32}
 ALL = frozenset(WANTS)
-BACK_ENDS = ("cpu", "gl", "auto")
 NO_PICTURES: dict[str, NDArray[Any]] = {name: np.zeros(1, dtype) for name, dtype in DTYPES.items()}
-"""For the pictures that are not asked for."""
+"""Stand-ins for the pictures that are not asked for."""
 NO_MIRROR = L.MirrorArrays(np.zeros(2, np.uint32), np.ones(1, np.float32), 0)
 BLUR = 1 / 36  # of the height of a picture: how far rough wet ground draws out what it mirrors
 
@@ -59,9 +56,9 @@ class Images:
     instance: IntArray | None = None  # (H, W) int32; 0: nothing that is counted
 
 
-class AnyRenderer(ABC):
-    """Draws one scene again and again; what the renderers of all back ends share. Not for two threads at once: make one
-    renderer each.
+class Renderer:
+    """Draws one scene again and again; its pictures are the same bits on every machine. A renderer must not be used by
+    two threads at once: make one for each.
 
     ``threads`` share each frame; the pictures do not depend on them. ``supersample`` 2 takes four samples a pixel for
     ``rgb`` (weighted 1 : 2 : 1 both ways about the centre); the other pictures are of the pixels' centres in either
@@ -82,6 +79,9 @@ class AnyRenderer(ABC):
     ) -> None:
         if supersample not in (1, 2):
             raise BadInput(f"supersample must be 1 or 2, got {supersample}")
+        announce_compiling(min(threads, 2))
+        if not 1 <= threads <= 64:
+            raise BadInput(f"threads must be 1 to 64, got {threads}")
         self.scene, self.camera, self.threads, self.supersample = scene, camera, threads, supersample
         self._shadows, self._reuse = shadows, reuse
         self._static, self._normals = pack_static(scene)
@@ -91,23 +91,26 @@ class AnyRenderer(ABC):
         self._ground: GroundPlane | None = None
         self._buffers: dict[tuple[str, int], NDArray[Any]] = {}
         small = camera.width * camera.height <= 256 * 256
-        self._prepare(shadow_size or (512 if small else 1024))
+        self._scene = L.SceneArrays(self._static, self._models, pack_materials(scene.materials))
+        self._noise, self._roots = make_noise(), root_table()
+        self._shadow = ShadowMap(self._static, shadow_size or (512 if small else 1024))
+        self._workers = WorkerThreads(threads)
+        self._main = self._target(camera.width * supersample, camera.height * supersample)
+        self._mirrored: Target | None = None
         self.set_light(light or make_light(indoor=scene.indoor))
 
-    @abstractmethod
-    def _prepare(self, shadow_size: int) -> None:
-        """Make the tables and buffers of a back end."""
-
-    @abstractmethod
-    def _draw(
-        self, pose: CameraPose, instances: L.InstanceArrays, pictures: Sequence[str], lamps: FloatArray
-    ) -> dict[str, NDArray[Any]]:
-        """Draw ``pictures`` into buffers of ``supersample`` times the camera's size."""
+    def _target(self, width: int, height: int) -> Target:
+        return Target(width, height, self._scene, self._shadow, self._workers)
 
     def set_light(self, light: Light) -> None:
         """Change weather or time of day from the next frame on."""
         self.light = light
         self._tones = tone_table(light)
+        direction = light.direction
+        self._lit = np.empty((len(self._normals), 2), np.float32)
+        self._lit[:, 0] = self._normals @ direction
+        self._lit[:, 1] = 0.5 + 0.5 * self._normals[:, 2]
+        self._shadow.aim(direction)
 
     def render(
         self,
@@ -139,10 +142,6 @@ class AnyRenderer(ABC):
         plane = self._ground.at(pose)
         return plane if pose.z > plane else None
 
-    def _mirror_size(self) -> tuple[int, int]:
-        """Width and height of the mirrored picture: half of those of the samples."""
-        return -(-self.camera.width * self.supersample // 2), -(-self.camera.height * self.supersample // 2)
-
     def _buffer(self, name: str, scale: int) -> NDArray[Any]:
         """Memory for a picture of ``scale`` times the camera's size."""
         shape = (self.camera.height * scale, self.camera.width * scale) + ((3,) if name == "rgb" else ())
@@ -160,43 +159,6 @@ class AnyRenderer(ABC):
         else:
             coarse[:] = fine[::2, ::2]
         return coarse
-
-
-def _check_names(want: Iterable[str]) -> tuple[str, ...]:
-    """The pictures that are asked for, in the order of ``WANTS``."""
-    names = {want} if isinstance(want, str) else set(want)
-    for name in sorted(names - set(WANTS)):
-        raise UnknownName("picture", name, WANTS)
-    if not names:
-        raise BadInput(f"want: ask for at least one of {', '.join(WANTS)}")
-    return tuple(name for name in WANTS if name in names)
-
-
-class Renderer(AnyRenderer):
-    """The renderer on the processor, whose pictures are the same on every machine."""
-
-    def _prepare(self, shadow_size: int) -> None:
-        announce_compiling(min(self.threads, 2))
-        if not 1 <= self.threads <= 64:
-            raise BadInput(f"threads must be 1 to 64, got {self.threads}")
-        self._scene = L.SceneArrays(self._static, self._models, pack_materials(self.scene.materials))
-        self._noise, self._roots = make_noise(), root_table()
-        self._shadow = ShadowMap(self._static, shadow_size)
-        self._workers = WorkerThreads(self.threads)
-        self._main = self._target(self.camera.width * self.supersample, self.camera.height * self.supersample)
-        self._mirrored: Target | None = None
-
-    def _target(self, width: int, height: int) -> Target:
-        return Target(width, height, self._scene, self._shadow, self._workers)
-
-    def set_light(self, light: Light) -> None:
-        """Change weather or time of day from the next frame on."""
-        super().set_light(light)
-        direction = light.direction
-        self._lit = np.empty((len(self._normals), 2), np.float32)
-        self._lit[:, 0] = self._normals @ direction
-        self._lit[:, 1] = 0.5 + 0.5 * self._normals[:, 2]
-        self._shadow.aim(direction)
 
     def _draw(
         self, pose: CameraPose, instances: L.InstanceArrays, pictures: Sequence[str], lamps: FloatArray
@@ -218,7 +180,7 @@ class Renderer(AnyRenderer):
         self, pose: CameraPose, plane: float, instances: L.InstanceArrays, lights: L.LightArrays
     ) -> L.LightArrays:
         """Light with the world as mirrored in the ground, at half the size."""
-        width, height = self._mirror_size()
+        width, height = -(-self.camera.width * self.supersample // 2), -(-self.camera.height * self.supersample // 2)
         size = width * height
         if self._mirrored is None:
             self._mirrored = self._target(width, height)
@@ -235,28 +197,18 @@ class Renderer(AnyRenderer):
         return lights._replace(mirror=L.MirrorArrays(self._mirror, self._mirror_pictures["depth"], width))
 
 
+def _check_names(want: Iterable[str]) -> tuple[str, ...]:
+    """The pictures that are asked for, in the order of ``WANTS``."""
+    names = {want} if isinstance(want, str) else set(want)
+    for name in sorted(names - set(WANTS)):
+        raise UnknownName("picture", name, WANTS)
+    if not names:
+        raise BadInput(f"want: ask for at least one of {', '.join(WANTS)}")
+    return tuple(name for name in WANTS if name in names)
+
+
 def _flat(pictures: dict[str, NDArray[Any]]) -> L.Pictures:
     return L.Pictures(**{name: array.reshape(-1) for name, array in (NO_PICTURES | pictures).items()})
-
-
-def make_renderer(kind: str, scene: Scene3D, camera: CameraModel, **options: Any) -> AnyRenderer:
-    """The renderer of a back end: ``cpu``; ``gl``, OpenGL; ``auto``, OpenGL if there is a graphics card, else ``cpu``.
-    ``options`` are those of :class:`AnyRenderer`."""
-    if kind not in BACK_ENDS:
-        raise UnknownName("renderer", kind, BACK_ENDS)
-    if kind != "cpu":
-        from sidestep.render.gl.context import has_gpu
-        from sidestep.render.gl.renderer import GlRenderer
-
-        if kind == "gl" or has_gpu():
-            return GlRenderer(scene, camera, **options)
-    return Renderer(scene, camera, **options)
-
-
-def open_renderer(scene: Scene3D, camera: CameraModel, **options: Any) -> AnyRenderer:
-    """The renderer that the variable SIDESTEP_RENDERER asks for; without it ``cpu``, whose pictures are the same on
-    every machine. A choice of the machine, not of the scenario."""
-    return make_renderer(os.environ.get(RENDERER_VARIABLE) or "cpu", scene, camera, **options)
 
 
 class BatchRenderer:

@@ -18,7 +18,7 @@ from sidestep.render.raster.shadow import draw_static_shadow, pack_shelter, spre
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 HALF_SIDE = 32.0  # m about the camera that have shadows
-STEP = 8.0  # m: the map moves with the camera in steps, and what stands still is drawn anew only then
+STEP = 8.0  # m: the map moves with the camera in steps, and what stands still is redrawn only then
 
 
 class ShadowMap:

@@ -17,13 +17,13 @@ from sidestep.interfaces import Policy, describe_policy
 from sidestep.metrics.score import EpisodeScores, score_episode
 from sidestep.records.counterfactuals import with_counterfactual
 from sidestep.runs.folder import pack
-from sidestep.runs.plan import Mode, PolicyPlan
+from sidestep.runs.plan import PolicyPlan
 from sidestep.runs.remote.guests import GuestPolicy, Guests
 from sidestep.runs.remote.host import RemoteEpisode
 from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.remote.session import FailedPolicy
 from sidestep.runs.storage import IN_FOLDER, Storage
-from sidestep.types.record import EpisodeRecord, PolicyInfo
+from sidestep.types.record import EpisodeRecord, Mode, PolicyInfo
 from sidestep.types.result import EpisodeEnd
 from sidestep.types.scenario import Scenario
 

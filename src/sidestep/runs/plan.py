@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
@@ -29,9 +29,8 @@ from sidestep.runs.remote.guests import introduce
 from sidestep.runs.remote.isolation import Isolation
 from sidestep.suites.files import base_of
 from sidestep.types.base import Model, NonNegative, Positive
+from sidestep.types.record import Mode
 from sidestep.types.scenario import Scenario
-
-Mode = Literal["sync", "async", "latency"]
 
 
 class PolicyPlan(Model):

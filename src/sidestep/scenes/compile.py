@@ -144,8 +144,8 @@ def _union(polygons: list[Polygon]) -> Any:
 
 
 def _snapped(geometry: Any) -> Any:
-    """On the grid, and with parts, rings and first corners in an order that follows from the coordinates alone: that of
-    GEOS depends on last bits of corners before they are snapped."""
+    """The geometry on the grid, with parts, rings and first corners in an order that follows from the coordinates
+    alone: that of GEOS depends on last bits of corners before they are snapped."""
     import shapely
 
     return shapely.normalize(shapely.set_precision(geometry, SNAP))

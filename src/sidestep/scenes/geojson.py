@@ -133,7 +133,7 @@ def _read_feature(feature: Any, where: str, index: int) -> Iterator[_Part]:
             yield _Part([_open_ring(_positions(ring, here)) for ring in _parts(rings, here)], None, settings, here)
     else:
         raise BadInput(
-            f"{here}: a {kind!s:.60} is no part of a scene; use Polygon, MultiPolygon or LineString with a width"
+            f"{here}: a {kind!s:.60} cannot be part of a scene; use Polygon, MultiPolygon or LineString with a width"
         )
 
 
@@ -186,7 +186,7 @@ def _projection(member: SceneMember, crs: str | None, parts: list[_Part], where:
         return lambda ring: ring - shift
     if len(points) and not in_degrees:
         x, y = points[(np.abs(points) > (180, 90)).any(axis=1)][0]
-        raise BadInput(f"{where}: ({x:g}, {y:g}) is no longitude and latitude; declare crs local for metres")
+        raise BadInput(f"{where}: ({x:g}, {y:g}) is not a longitude and latitude; declare crs local for metres")
     origin = np.asarray(member.origin) if member.origin else points[0] if len(points) else np.zeros(2)
     return lambda ring: tangent_plane(ring, origin)
 

@@ -1,4 +1,4 @@
-"""From what a scenario says about its scene to the scene itself."""
+"""Loads the scene that a scenario names or describes."""
 
 from __future__ import annotations
 

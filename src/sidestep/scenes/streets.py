@@ -35,12 +35,12 @@ Ring = tuple[tuple[float, float], ...]
 
 
 class Street(Model):
-    """What a street is like; the keys of a scene file that has the key ``street``."""
+    """A street; the keys of a scene file that has the key ``street``."""
 
     street: StreetPlace = "none"
-    """What there is for those who cross: none, zebra, island, zebra+island."""
+    """Facilities for people who cross: none, zebra, island, zebra+island."""
     width_m: Annotated[float, Field(ge=5.0, le=15.0)] = 6.5
-    """Of the carriageway, without the island."""
+    """Width of the carriageway, without the island."""
     length_m: Annotated[float, Field(ge=120.0, le=1000.0)] = 160.0
     sidewalk_m: Annotated[float, Field(ge=1.5, le=10.0)] = 3.5
     speed_limit: Annotated[NonNegative, Field(gt=0.0, le=30.0)] = 13.9

@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import nan
-from typing import Any, Literal
+from typing import Any
 
 from sidestep.errors import SidestepError, describe_error, printable, short_traceback
 from sidestep.interfaces import Policy
 from sidestep.simulation.intent import LOOK_EVERY_S, Intent, published
 from sidestep.types import Command, Observation, Task
 from sidestep.types.command import checked_command
+from sidestep.types.record import Mode
 
-Mode = Literal["sync", "async", "latency"]
 RESET_LIMIT_S = 120.0
 
 

@@ -14,7 +14,7 @@ from sidestep.errors import BadInput
 from sidestep.interfaces import Policy, describe_policy
 from sidestep.registry import as_policy
 from sidestep.simulation.build import World, build_world
-from sidestep.simulation.driver import Driver, Mode, PolicyFailure, Timing
+from sidestep.simulation.driver import Driver, PolicyFailure, Timing
 from sidestep.simulation.observe import Observer, robot_state
 from sidestep.simulation.recorder import Recorder
 from sidestep.simulation.referee import Referee
@@ -22,6 +22,7 @@ from sidestep.simulation.robots import DYNAMICS_CODES, CommandConverter
 from sidestep.simulation.sensors.camera import with_policy_camera
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Command, EpisodeRecord, PolicyInfo, Scenario
+from sidestep.types.record import Mode
 
 
 @dataclass(frozen=True)

@@ -161,12 +161,12 @@ class Observer:
 
     def draw(self, worlds: Worlds, b: int, settings: CameraSettings) -> Any:
         """(H, W, 3) uint8: what a camera with these settings sees now."""
-        make = registry.load("cameras", registry.names("cameras")[0])
+        from sidestep.render.camera import RobotCamera
+
         world, robot = self._world, self._world.robots[self._robot]
         others = tuple(spec for r, spec in enumerate(world.robots) if r != self._robot)
-        more: dict[str, Any] = {"others": others} if others else {}
-        need = frozenset({"rgb"})
-        camera = make(world.scene, robot, need, settings, world.person_id, world.scenario.name, **more)
+        need, name = frozenset({"rgb"}), world.scenario.name
+        camera = RobotCamera(world.scene, robot, need, settings, world.person_id, name, others)
         view = self._view(worlds, b)
         return camera.sense(view.robot, view.everybody, view.time_s, *((view.others,) if others else ()))["rgb"]
 

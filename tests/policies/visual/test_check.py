@@ -106,7 +106,7 @@ def test_settings_that_do_not_fit(tmp_path: Path) -> None:
     assert "name one interface" in refused()
     assert "did you mean 'vint'" in refused(model="vnt", file=file)
     assert "comes without weights" in refused(model="vint")
-    assert "nobody has taken" in refused(model="vint", file=file, goal_protocol="true")
+    assert "picture of the goal" in refused(model="vint", file=file, goal_protocol="true")
     assert "goal mask" in refused(model="vint", file=file, goal_protocol="hidden")
     assert "did you mean 'paper'" in refused(model="vint", file=file, goal_protocol="papers")
     assert "takes no instruction" in refused(model="vint", file=file, text="left")

@@ -114,7 +114,7 @@ def test_a_file_that_unpacks_to_far_too_much_is_refused(tmp_path: Path) -> None:
         del file["frames/body"]
         file.create_dataset("frames/body", (1 << 30,), np.float32, chunks=(1 << 20,))
     seal(path)
-    with pytest.raises(BadInput, match="frames/body says to hold 1073741824 values"):
+    with pytest.raises(BadInput, match="frames/body states 1073741824 values"):
         read_interactions(path)
 
 

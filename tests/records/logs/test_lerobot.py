@@ -64,7 +64,7 @@ def test_columns_by_index_and_mistakes(tmp_path: Path) -> None:
     columns = {"x": "observation.state[0]", "y": "observation.state[1]"}
     record, _ = records_of(folder, columns=columns)
     assert record.robot_pose[2, :2] == pytest.approx([0.2, 2.0])
-    with pytest.raises(BadInput, match=r"no feature tells the robot's position.*observation.state"):
+    with pytest.raises(BadInput, match=r"no feature has the robot's position.*observation.state"):
         records_of(folder)
     with pytest.raises(BadInput, match="there is no element 7"):
         records_of(folder, columns=columns | {"x": "observation.state[7]"})

@@ -193,12 +193,12 @@ def test_wrong_topics_list_the_right_ones(tmp_path: Path) -> None:
     path = write_mcap(tmp_path / "bag.mcap", drive())
     with pytest.raises(BadInput, match=r"no topic '/robot' in it; topics: /odom \(nav_msgs/Odometry\)"):
         records_of(path, topics={"robot": "/robot"})
-    with pytest.raises(BadInput, match="tells nothing of people"):
+    with pytest.raises(BadInput, match="cannot be read as people"):
         records_of(path, topics={"people": "/odom"})
     with pytest.raises(BadInput, match="no such role"):
         records_of(path, topics={"car": "/odom"})
     silent = write_mcap(tmp_path / "silent.mcap", [people(0.0, 1.0), people(1.0, 1.0)])
-    with pytest.raises(BadInput, match=r"no topic tells where the robot was.*give --map robot=TOPIC; topics: /seen"):
+    with pytest.raises(BadInput, match=r"no topic has the robot's position.*give --map robot=TOPIC; topics: /seen"):
         records_of(silent)
 
 

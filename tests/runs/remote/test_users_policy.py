@@ -16,7 +16,7 @@ import pytest
 
 from sidestep import registry
 from sidestep.cli.listing import list_policies
-from sidestep.cli.run import parse_settings, tell_failures
+from sidestep.cli.run import parse_settings, print_failures
 from sidestep.errors import BadInput
 from sidestep.metrics.score import EpisodeScores
 from sidestep.runs.folder import episode_path, open_folder
@@ -98,7 +98,7 @@ def test_an_error_names_file_and_line_and_where_more_is(folder: Path, capsys: py
     plan = make_plan(Suite(), ["own.py:Fails"])
     result = run_benchmark(plan, folder / "run")
     assert {each.error for each in result.episodes} == {"KeyError: 'missing' (own.py, line 23)"}
-    tell_failures(result)
+    print_failures(result)
     said = capsys.readouterr().err
     assert "KeyError: 'missing' (own.py, line 23)" in said
     log = episode_path(result.folder, "own.py:Fails", "bad", 0).with_suffix(".log")
@@ -111,7 +111,7 @@ def test_an_error_names_file_and_line_and_where_more_is(folder: Path, capsys: py
 
 def test_of_an_error_of_many_lines_the_kind_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     failed = EpisodeScores("s", "a", "own", 0, "policy_error", "", {}, error="RuntimeError: first\n\nlast")
-    tell_failures(RunResult(tmp_path, None, (failed,), ()))  # type: ignore[arg-type]
+    print_failures(RunResult(tmp_path, None, (failed,), ()))  # type: ignore[arg-type]
     assert "own: RuntimeError: first last" in capsys.readouterr().err
 
 

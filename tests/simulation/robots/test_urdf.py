@@ -198,8 +198,11 @@ def test_broken_mesh_files_say_so(write, tmp_path):
     with pytest.raises(BadInput, match="no vertices found"):
         footprint_from_urdf(path)
     (tmp_path / "m.stl").write_bytes(b"vertex 1 2 many\n")
-    with pytest.raises(BadInput, match="not a readable STL"):
+    with pytest.raises(BadInput, match="no vertices found"):
         footprint_from_urdf(path)
+    (tmp_path / "m.obj").write_bytes(b"v 1 2 many\n")
+    with pytest.raises(BadInput, match="not a readable OBJ"):
+        footprint_from_urdf(write(link("base", "<mesh filename='m.obj'/>")))
     (tmp_path / "m.dae").write_bytes(b"<COLLADA/>")
     with pytest.raises(BadInput, match="convert it to STL or OBJ"):
         footprint_from_urdf(write(link("base", "<mesh filename='m.dae'/>")))

@@ -85,7 +85,7 @@ def dataset(
         write_interactions(data, out)
         document = describe(data)
     say(f"{len(data)} tracks written to {out}")
-    _tell(document, as_json)
+    _print_result(document, as_json)
 
 
 def _generate(tracks: int, test_tracks: int, seed: int, workers: int) -> Interactions:
@@ -119,10 +119,10 @@ def info(
 
     with quiet_stdout(as_json):
         document = describe(read_interactions(file))
-    _tell(document, as_json)
+    _print_result(document, as_json)
 
 
-def _tell(document: dict[str, Any], as_json: bool) -> None:
+def _print_result(document: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json({"info": document})
         return

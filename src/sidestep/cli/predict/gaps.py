@@ -57,7 +57,7 @@ def gaps(
     if not any(file.is_dir() for file in files) and (source is not None or geometry.given):
         raise BadInput(f"{geometry.given or '--source'} is for folders of recordings, and there is none")
     if len({file.stem for file in files}) < len(files):
-        raise BadInput("two files have the same name; rename one, since results are told apart by it")
+        raise BadInput("two files have the same name; rename one, because results are stored under it")
     documents: dict[str, Any] = {}
     found: list[Encounter] = []
     clips: list[Clip] = []
@@ -106,8 +106,8 @@ def _write(
     folder: Path, name: str, data: Interactions, encounters: list[Encounter], summary: GapSummary, document: Any
 ) -> None:
     from sidestep._util.writing import write_whole
-    from sidestep.prediction.gap_plots import gap_distribution, scene_plots
     from sidestep.prediction.gaps import choose_scenes, encounter_rows
+    from sidestep.prediction.plots import gap_distribution, scene_plots
     from sidestep.report.plots import image_bytes
 
     rows = encounter_rows(encounters)
@@ -121,8 +121,8 @@ def _write(
     write_whole(folder / f"{name}-gaps.json", text.encode())
     origins = sorted({clip.origin for clip in data.clips})
     figures = {"gaps": gap_distribution(summary, f"{name} ({', '.join(origins) or 'empty'} data)")}
-    told = ("the driver brakes", "the driver keeps the speed")
-    scenes = [(scene, text) for scene, text in zip(choose_scenes(data, encounters), told, strict=True) if scene]
+    titles = ("the driver brakes", "the driver keeps the speed")
+    scenes = [(scene, text) for scene, text in zip(choose_scenes(data, encounters), titles, strict=True) if scene]
     if scenes:
         figures["scenes"] = scene_plots([scene for scene, _ in scenes], [f"{name}: {text}" for _, text in scenes])
     for what, figure in figures.items():

@@ -15,7 +15,7 @@ from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
-    from sidestep.prediction.training.cvae_search import Candidate
+    from sidestep.prediction.training.cvae_training import Candidate
     from sidestep.types.interactions import Interactions
 
 
@@ -78,8 +78,7 @@ def train_networks(
     import torch
 
     from sidestep.prediction.training.cvae import grid_of
-    from sidestep.prediction.training.cvae_search import search_cvae
-    from sidestep.prediction.training.cvae_training import training_of
+    from sidestep.prediction.training.cvae_training import search_cvae, training_of
 
     if not out.parent.is_dir():
         raise BadInput(f"{out.parent}: no such folder; make it first or choose another --out")

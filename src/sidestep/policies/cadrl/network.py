@@ -258,7 +258,7 @@ ABOUT = ("format", "seed", "steps", "decisions", "norm", "horizon")
 """Further arrays of a weights file, one number each: format, and how the weights were trained."""
 
 MOST_BYTES = 10_000_000
-"""Of a weights file, packed and unpacked; one has a few hundred kB."""
+"""Largest size of a file of weights, packed and unpacked; the bundled file has a few hundred kB."""
 SHIPPED = Path(__file__).with_name("cadrl_v1.npz")
 
 

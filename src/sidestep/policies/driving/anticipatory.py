@@ -32,7 +32,7 @@ NEARER_M = 0.5
 
 
 class AnticipatorySettings(ComfortZoneSettings):
-    """How the driver drives. ``predictor`` forecasts people; thresholds say from which probability on it reacts."""
+    """Settings of the driver. ``predictor`` forecasts people; it reacts to probabilities above the thresholds."""
 
     target_kmh: Positive = 30.0
     time_gap_s: Positive = 3.0
@@ -46,7 +46,7 @@ class AnticipatorySettings(ComfortZoneSettings):
     every_s: Positive = 0.2
     """Time between two forecasts."""
     emergency_s: NonNegative = 1.5
-    """How far the emergency brake looks ahead; 0: there is none."""
+    """Time that the emergency brake looks ahead; 0: there is no emergency brake."""
     zebras: bool = True
     """Whether the zone takes in the whole of a pedestrian crossing that it reaches."""
 

@@ -31,7 +31,7 @@ SIDEWAYS = 2.0
 
 
 class ComfortZoneSettings(Model):
-    """How the driver drives."""
+    """Settings of the driver."""
 
     target_kmh: Positive = 20.0
     time_gap_s: NonNegative = 2.0
@@ -43,9 +43,9 @@ class ComfortZoneSettings(Model):
     clear_m: NonNegative = 1.0
     """Length of the small zone ahead of the body."""
     margin_m: NonNegative = 0.4
-    """What the small zone keeps free at either side of the body."""
+    """Width that the small zone keeps free at either side of the body."""
     growth_mps: NonNegative = 0.15
-    """How fast people's bodies grow in the forecast, because it may be wrong."""
+    """Speed at which people's bodies grow in the forecast, because it may be wrong."""
     comfortable: Positive = 3.0
     """Deceleration, m/s², up to which the comfort zone counts."""
     strongest: Positive = 6.0

@@ -78,7 +78,7 @@ DRAWN: dict[str, Spread] = {
 
 
 class HumanDriverSettings(Model):
-    """How the driver drives; what is None is drawn for every episode from :data:`DRAWN`."""
+    """Settings of the driver; values that are None are drawn for every episode from :data:`DRAWN`."""
 
     target_kmh: Positive | None = None
     time_gap_s: Positive | None = None
@@ -90,7 +90,7 @@ class HumanDriverSettings(Model):
     comfortable: Positive | None = None
     """Deceleration up to which the driver keeps the time gap, m/s²."""
     patience_s: NonNegative | None = None
-    """How long the driver stands at a zebra for somebody who does not go, s."""
+    """Longest time that the driver waits at a zebra for a person who does not go, s."""
     acceleration: Positive = 1.5
 
 

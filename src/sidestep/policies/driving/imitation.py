@@ -12,12 +12,11 @@ pictures and the published measurements and commands, version 1 RGB pictures and
 from __future__ import annotations
 
 from importlib import resources
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from sidestep._util.onnx import open_network
+from sidestep._util.onnx import open_network, read_network, refuse_torch
 from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
 from sidestep.policies.driving.measurements import published_measurements
@@ -34,7 +33,7 @@ OLD_METADATA = "steer_weight"
 
 
 class ImitationSettings(Model):
-    """Which network."""
+    """Settings of the policy: which network it runs."""
 
     file: str | None = None
     """An .onnx file, or a TorchScript file with ``format: torchscript``; None: the network that comes with Sidestep,
@@ -71,7 +70,7 @@ class ImitationDriver(Policy):
         """Settings: the fields of :class:`ImitationSettings`."""
         self._settings = ImitationSettings.parse(settings, f"policy {self.name}")
         self.settings = self._settings.model_dump()
-        self._network = load_network(self._settings.file, self._settings.format, self._settings.inputs)
+        self._network = load_driving_network(self._settings.file, self._settings.format, self._settings.inputs)
         if self._network.inputs != 2:
             self.sensor_settings = {"measurements": {"inputs": self._network.inputs}}
 
@@ -138,9 +137,9 @@ class _TorchScriptDriver:
     """A TorchScript archive in PyTorch, on one thread."""
 
     def __init__(self, file: str, inputs: int | None) -> None:
-        from sidestep.policies.visual.model_files import load_network as load_archive
+        from sidestep.policies.visual.model_files import load_network
 
-        self._network = load_archive(file, "torchscript", ("action",), 1, "cpu")
+        self._network = load_network(file, "torchscript", ("action",), 1, "cpu")
         self.names = tuple(self._network.inputs)
         if not self.names or not set(self.names) <= set(INPUTS):
             raise BadInput(
@@ -164,7 +163,7 @@ class _TorchScriptDriver:
 DTYPES = {"image": np.uint8, "lidar": np.float32, "measurements": np.float32, "command": np.int64}
 
 
-def load_network(
+def load_driving_network(
     file: str | None, form: Literal["onnx", "torchscript"] = "onnx", inputs: int | None = None
 ) -> DrivingNetwork:
     """The network; ``BadInput`` unless the file is one with the inputs above."""
@@ -173,20 +172,8 @@ def load_network(
         if not source.is_file():
             raise BadInput("no network comes with this version; train one with `sidestep train intersection`")
         return _OnnxDriver(source.read_bytes(), BUNDLED, inputs)
-    path = Path(file).expanduser()
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; give an .onnx file, or leave imitation.file out")
+    data, where = read_network(file, "give an .onnx file, or leave imitation.file out")
     if form == "torchscript":
-        return _TorchScriptDriver(str(path), inputs)
-    data = path.read_bytes()
-    if is_torch(data):
-        raise BadInput(
-            f"{path}: is a PyTorch file, not ONNX. If it is a TorchScript archive and you trust where it comes from "
-            "(it can hold code), set imitation.format=torchscript. Pickled weights are not read"
-        )
-    return _OnnxDriver(data, str(path), inputs)
-
-
-def is_torch(head: bytes) -> bool:
-    """Whether a file that begins so is PyTorch's: an archive, or pickled weights."""
-    return head[:2] == b"PK" or head[:1] == b"\x80"
+        return _TorchScriptDriver(where, inputs)
+    refuse_torch(data, where, "imitation.format=torchscript")
+    return _OnnxDriver(data, where, inputs)

@@ -1,4 +1,4 @@
-"""What IntersectNav's agents are told about the route: four measurements and two high-level commands.
+"""What IntersectNav's agents know about the route: four measurements and two high-level commands.
 
 ``measurements`` (4,): speed in km/h over 30; signed distance to the route, m, positive to the left; angle from the
 heading to the direction of the goal over 1.57 rad, positive to the left; straight distance to the goal over that at the

@@ -97,7 +97,7 @@ class PidDriver(Policy):
         self._target = s.target_kmh / 3.6
 
     def act(self, observation: Observation) -> Command:
-        """Steer to the point ahead; throttle to the target speed; brake for whoever is near."""
+        """Steer to the point ahead; throttle to the target speed; brake for people who are near."""
         robot = observation.robot
         x, y = self._body.centre(robot)
         self._route.advance(x, y)
@@ -119,7 +119,7 @@ class PidDriver(Policy):
     def _published(
         self, observation: Observation, at: tuple[float, float], ahead: tuple[float, float], steer: float
     ) -> Drive:
-        """Throttle by the speed in km/h, no brake; full brake and the steering as it was for whoever is near."""
+        """Throttle by the speed in km/h, no brake; full brake and unchanged steering for people who are near."""
         answer = self._speed.step(self._settings.target_kmh - 3.6 * observation.robot.speed)
         if _stops_as_published(observation, at, ahead):
             return Drive(self._last_steer, 0.0, 1.0)

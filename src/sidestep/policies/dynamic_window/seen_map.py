@@ -1,5 +1,5 @@
 """What the lidar has seen so far, on a square grid that moves with the robot, and the distance from every cell to the
-goal round what was seen. What nobody has looked at counts as free.
+goal round what was seen. Unseen cells count as free.
 """
 
 from __future__ import annotations

@@ -8,12 +8,11 @@ in its frame, as a share of the path at top speed. ``sidestep train protocol`` w
 from __future__ import annotations
 
 from importlib import resources
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sidestep._util.onnx import open_network
+from sidestep._util.onnx import open_network, read_network
 from sidestep.errors import BadInput
 from sidestep.kernels.dynamics import unit_vector
 from sidestep.policies.grid import bilinear
@@ -50,7 +49,7 @@ class IlqrBc(Ilqr):
         """Settings: the fields of :class:`IlqrBcSettings`."""
         super().__init__(**settings)
         assert isinstance(self._settings, IlqrBcSettings)
-        self._network = load_network(self._settings.file)
+        self._network = load_waypoint_network(self._settings.file)
 
     def _prepare(self, task: Task) -> None:
         super()._prepare(task)
@@ -83,15 +82,12 @@ class IlqrBc(Ilqr):
         return float(bilinear(self._ground.to_go, self._ground, x, y))
 
 
-def load_network(file: str | None) -> Any:
+def load_waypoint_network(file: str | None) -> Any:
     """A session of onnxruntime on one thread; ``BadInput`` unless the file is a network with the inputs above."""
     if file is None:
         data, where = (resources.files("sidestep.policies.ilqr") / BUNDLED).read_bytes(), BUNDLED
     else:
-        path = Path(file).expanduser()
-        if not path.is_file():
-            raise BadInput(f"{path}: no such file; give an .onnx file, or leave ilqr_bc.file out")
-        data, where = path.read_bytes(), str(path)
+        data, where = read_network(file, "give an .onnx file, or leave ilqr_bc.file out")
     session = open_network(data, where)
     found = {each.name: list(each.shape[1:]) for each in session.get_inputs()}
     if found != INPUTS or [each.name for each in session.get_outputs()] != ["waypoints"]:

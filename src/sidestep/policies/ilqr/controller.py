@@ -23,7 +23,7 @@ from sidestep.policies.mpc.field import Ground
 from sidestep.types.base import FloatArray
 
 TIMES = np.array([0.1 * k for k in range(10)] + [1.0 + 0.2 * k for k in range(16)])
-"""Of the knots, s."""
+"""Times of the knots, s."""
 INTERVALS = len(TIMES) - 1
 STATES, CONTROLS = 5, 2
 SHORTENINGS, SHORTER = 5, 0.4

@@ -33,7 +33,7 @@ from sidestep.types import Command, Observation, Task, Velocity
 from sidestep.types.base import FloatArray, IntArray, Model, NonNegative, Positive
 
 PLAN_STEP_S = 0.2
-"""Between the points of the plan that is published."""
+"""Time between the points of the published plan, s."""
 _PLAN_TIMES = PLAN_STEP_S * np.arange(1, round(TIMES[-1] / PLAN_STEP_S) + 1)
 WAYPOINT_TIMES = np.array([1.0, 2.0, 3.0])
 """When the reference passes its waypoints, s from now."""
@@ -46,7 +46,7 @@ class IlqrSettings(Model):
     """Weights are cost rates per second."""
 
     predictor: str = "constant_velocity"
-    """Who says where people will be: a name of ``sidestep list predictors``."""
+    """Predictor of people's positions: a name of ``sidestep list predictors``."""
     track: Positive = 1.0
     track_m: Positive = 1.0
     """Weight of the distance to the reference, squared up to about ``track_m`` (m), linear beyond."""
@@ -76,7 +76,7 @@ class IlqrSettings(Model):
     most_turn_acceleration: Positive = 5.0
     """Limits (m/s², rad/s, rad/s²) where the robot has none or larger ones of its own."""
     iterations: Annotated[int, Field(ge=1, le=100)] = 6
-    """Of iLQR per step from the last plan; other first guesses get twice as many."""
+    """Iterations of iLQR per step from the last plan; other first guesses get twice as many."""
     guess_s: Positive = 0.1
     """Time between two tries of other first guesses, s."""
     switch: NonNegative = 0.1

@@ -168,7 +168,8 @@ class MpcSettings(Model):
     """Weights are of cost rates per second; gaps are between surfaces, m."""
 
     predictor: str = "constant_velocity"
-    """Who says where people will be: a name of ``sidestep list predictors``, ``module:Class`` or ``file.py:Class``."""
+    """Predictor of people's positions: a name of ``sidestep list predictors``, ``module:Class`` or
+    ``file.py:Class``."""
     jerk: Positive = 0.006
     """Weight of jerk², (m/s³)⁻²."""
     acceleration: NonNegative = 0.1
@@ -208,7 +209,8 @@ class MpcSettings(Model):
     """iLQR iterations per step from the last motion; motions along a new path get three times as many."""
     turn: NonNegative = 6.0
     turn_s: Positive = 1.0
-    """For robots that have to turn: weight of (velocity across and against the heading)², and when it has faded, s."""
+    """Robots that have to turn: weight of (velocity across and against the heading)², and the time after which it is 0,
+    s."""
     alarm_gap: NonNegative = 0.03
     alarm_s: NonNegative = 1.2
     """Alarm: the motion comes nearer than ``alarm_gap`` (m) to somebody within ``alarm_s`` (s)."""

@@ -120,7 +120,7 @@ class PeopleTracker:
 
 
 AS_EXPECTED_MPS = 0.02
-"""Within this of the commanded velocity the robot did what it was told."""
+"""Difference from the commanded velocity up to which the robot followed its command."""
 LOOK_AHEAD_S = 0.4
 """A robot that cannot go sideways steers for where the motion is then."""
 TURN_AHEAD_S, TURN_GAIN = 0.8, 4.0
@@ -136,12 +136,12 @@ HARDEST = 4.0
 
 
 PLAN_STEP_S = 0.3
-"""Between the points of the plan that is published."""
+"""Time between the points of the published plan, s."""
 _PLAN_TIMES = PLAN_STEP_S * np.arange(1, round(TIMES[-1] / PLAN_STEP_S) + 1)
 
 
 class Mpc(Policy):
-    """The motion that gets on best without coming near to where people are expected, planned anew at every call.
+    """The motion that gets on best without coming near to where people are expected, planned again at every call.
 
     A holonomic robot gets its velocity; one that has to turn, a speed and a turn rate toward the motion ahead.
     """
@@ -249,7 +249,7 @@ class Mpc(Policy):
         return self._ids, paths
 
     def _state(self, robot: RobotState) -> tuple[float, ...]:
-        """Position and velocity as observed; the acceleration is the planned one if the robot did as it was told."""
+        """Position and velocity as observed; the acceleration is the planned one if the robot followed its command."""
         missed = hypot(robot.vx - self._expected[0], robot.vy - self._expected[1])
         ax, ay = self._acceleration if missed < AS_EXPECTED_MPS else (0.0, 0.0)
         return robot.x, robot.y, robot.vx, robot.vy, ax, ay

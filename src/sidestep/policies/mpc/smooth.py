@@ -379,7 +379,7 @@ def replan(
     motion: Motion, elapsed: float, start: FloatArray, people: CrowdPaths, ground: Ground, weights: FloatArray,
     iterations: int, alarm_s: float, scratch: Scratch,
 ) -> Any:  # fmt: skip
-    """The motion planned ``elapsed`` seconds ago, begun anew at ``start (6,)`` and smoothed; its cost, and the least
+    """The motion planned ``elapsed`` seconds ago, restarted at ``start (6,)`` and smoothed; its cost, and the least
     gap during the first ``alarm_s`` seconds. ``elapsed`` below 0: there was none."""
     if elapsed >= 0.0:
         shift_inputs(motion.inputs, elapsed, scratch.trial.inputs)

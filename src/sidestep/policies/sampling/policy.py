@@ -21,7 +21,7 @@ LOST_M = 0.3
 """A new plan is made when the robot is farther than this from the old one."""
 TURNED_RAD = 0.03
 PLAN_STEP_S = 0.3
-"""Between the points of the plan that is published."""
+"""Time between the points of the published plan, s."""
 
 
 class Sampling(Policy):

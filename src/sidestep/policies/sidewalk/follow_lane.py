@@ -116,19 +116,19 @@ def _fill(mask: BoolArray, ring: tuple[tuple[float, float], ...], origin: FloatA
 
 
 SPACING_M = 0.25
-"""Between the points of the route as it is planned on."""
+"""Distance between the points of the route that is planned on."""
 NO_PATH, NO_BARS = np.zeros((0, 2)), np.zeros((0, 5))
 NOBODY = CrowdPaths(np.zeros((0, 6)), np.zeros((0, len(LOOK_TIMES), 2)))
 PATH_STEP_S = 0.3
-"""Between the points of the path that is published."""
+"""Time between the points of the published path, s."""
 OFFSETS_M = np.linspace(-1.8, 1.8, 19)
 TRANSITIONS_M = (1.5, 4.0)
 SPEEDS = (0.0, 0.2, 0.45, 0.75, 1.0)
-"""As parts of the cruising speed."""
+"""Speeds as parts of the cruising speed."""
 SEEN_M = 12.0
 MOST_PEOPLE = 12
 GOAL_SHARE = 0.7
-"""Of the goal's radius: how far beside the goal it plans to arrive at most."""
+"""Share of the goal's radius: the largest lateral distance from the goal at which it plans to arrive."""
 STANDING_MPS = 0.3
 BAR_RADIUS_M = 0.3
 WALKER_SPARE_M, STANDING_SPARE_M = 0.22, 0.12
@@ -281,7 +281,8 @@ class ExpertSettings(LaneSettings):
     """Settings of the expert."""
 
     predictor: str = "constant_velocity"
-    """Who says where people will be: a name of ``sidestep list predictors``, ``module:Class`` or ``file.py:Class``."""
+    """Predictor of people's positions: a name of ``sidestep list predictors``, ``module:Class`` or
+    ``file.py:Class``."""
 
 
 class FollowLane(Policy):
@@ -335,10 +336,10 @@ HEEDED_M = 12.0
 
 
 class Expert(FollowLane):
-    """Drives along the route round everything and everybody, where they are predicted; stops when told to."""
+    """Drives along the route around obstacles and the predicted positions of people; stops for a stop gesture."""
 
     name = "expert"
-    summary = "privileged: map, everybody's state, groups and gestures; keeps off all and stops when told to"
+    summary = "privileged: map, everybody's state, groups and gestures; avoids all of them and stops for gestures"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "route", "goal", "pedestrians"})
     privileged: ClassVar[bool] = True
     settings_model: ClassVar[type[LaneSettings]] = ExpertSettings

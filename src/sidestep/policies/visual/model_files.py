@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sidestep._util.onnx import Device, open_network
+from sidestep._util.onnx import Device, open_network, refuse_torch
 from sidestep._util.reading import parse_mapping, read_mapping
 from sidestep.errors import BadInput, MissingExtra, UnknownName
 from sidestep.policies.visual.spec import VisualSpec
@@ -102,7 +102,7 @@ class Network(Protocol):
 
 
 def load_network(file: str, format_name: str, returns: tuple[str, ...], threads: int, device: Device) -> Network:
-    """The network in ``file``; one that has not changed since is kept from the last time."""
+    """The network in ``file``; a file that has not changed since the last call is not loaded again."""
     path = Path(file).expanduser()
     try:
         status = path.stat()
@@ -110,12 +110,8 @@ def load_network(file: str, format_name: str, returns: tuple[str, ...], threads:
             head = stream.read(4)
     except OSError as error:
         raise BadInput(f"{file}: the network cannot be read: {error.strerror or error}") from None
-    is_torch = head[:2] == b"PK" or head[:1] == b"\x80"
-    if format_name == "onnx" and is_torch:
-        raise BadInput(
-            f"{file}: is a PyTorch file, not ONNX. Export it to ONNX. If it is a TorchScript archive and you trust "
-            "where it comes from (it can hold code), set format=torchscript. Pickled weights are not read"
-        )
+    if format_name == "onnx":
+        refuse_torch(head, file, "format=torchscript")
     if format_name == "torchscript" and head[:2] != b"PK":
         raise BadInput(f"{file}: is not a TorchScript archive (torch.jit.save writes one)")
     key = (str(path.resolve()), status.st_mtime_ns, status.st_size)

@@ -23,7 +23,7 @@ from sidestep.types import Observation, RobotState, Task, Velocity, Waypoints
 from sidestep.types.base import FloatArray
 
 STRAIGHT = 1e-6
-"""Below this turn (rad) an arc counts as straight."""
+"""Turn (rad) below which an arc counts as straight."""
 
 
 class Track:
@@ -236,7 +236,7 @@ def _check_protocol(spec: VisualSpec, protocol: GoalProtocol) -> None:
     if protocol == "true" and spec.goal.kind != "point":
         why = {
             "none": "it takes no goal",
-            "image": "it takes the picture of the goal, which nobody has taken",
+            "image": "it takes a picture of the goal, and there is none",
             "language": "it takes an instruction; give one with text=…",
         }[spec.goal.kind]
         raise BadInput(f"visual: goal_protocol=true does not fit interface {spec.name!r}: {why}")

@@ -94,7 +94,7 @@ class Runner:
 
 
 def timestep(output: DiffusionOutput, step: float) -> Any:
-    """The tensor that tells the step."""
+    """The tensor of the step."""
     shape = {"scalar": (), "one": (1,), "samples": (output.samples,)}[output.timestep_shape]
     return np.full(shape, step, output.timestep_dtype)
 

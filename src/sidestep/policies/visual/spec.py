@@ -24,7 +24,7 @@ _TO_AHEAD_LEFT: dict[str, FloatArray] = {
 
 
 class Length(Model):
-    """What the number 1 stands for: ``metres``, times the distance of one step at top speed if ``per`` is ``step``."""
+    """Length of the number 1: ``metres``, times the distance of one step at top speed if ``per`` is ``step``."""
 
     metres: Positive = 1.0
     per: Literal["metre", "step"] = "metre"
@@ -46,7 +46,7 @@ class History(Model):
     one input per picture, called ``input`` with {} replaced by 0 (the first in ``order``), 1, …"""
     order: Literal["oldest_first", "newest_first"] = "oldest_first"
     before_start: Literal["repeat", "zero"] = "repeat"
-    """What stands for pictures from before the episode: the first one, or zeros after normalisation."""
+    """Replacement for pictures from before the episode: the first one, or zeros after normalisation."""
 
 
 class CameraSpec(Model):
@@ -69,7 +69,7 @@ class ImageSpec(Model):
     """More inputs that get the same tensor."""
     width: Count
     height: Count
-    """Of the picture that the network gets."""
+    """Height of the picture that the network gets."""
     rate_hz: Positive
     """Decisions, and pictures, per second."""
     field_of_view: Annotated[float, Field(gt=0, le=140 * pi / 180)] = pi / 2
@@ -93,12 +93,12 @@ class ImageSpec(Model):
 
     @property
     def channels(self) -> int:
-        """Of one picture."""
+        """Number of channels of one picture."""
         return {"rgb": 3, "bgr": 3, "grey": 1, "yuv420": 6}[self.colour]
 
     @property
     def spacing_s(self) -> float:
-        """Between two pictures of the history, s."""
+        """Time between two pictures of the history, s."""
         return self.history.spacing_s or 1.0 / self.rate_hz
 
     @property
@@ -132,16 +132,17 @@ class GoalSpec(Model):
     input: str = ""
     """Empty for a point that goes in with the past positions (``append_goal``)."""
     encoding: Literal["xy", "polar", "pose"] = "xy"
-    """Of a point: (x, y), (distance, cos, sin of its direction), or (x, y, cos, sin of the direction from here)."""
+    """Numbers of a point: (x, y), (distance, cos, sin of its direction), or (x, y, cos, sin of the direction from
+    here)."""
     axes: Axes = "ahead_left"
     length: Length = Field(default_factory=Length)
     farthest_m: Positive | None = None
     """A point farther away is moved to this distance, m."""
     shape: tuple[Count, ...] | None = None
-    """Of a point's tensor; None: (1, numbers)."""
+    """Shape of a point's tensor; None: (1, numbers)."""
     width: Count | None = None
     height: Count | None = None
-    """Of an image; None: as the picture."""
+    """Height of an image; None: that of the picture."""
     text: str = "Follow the sidewalk"
     text_as: Literal["string", "utf8", "tokens"] = "string"
     """``string``: a tensor (1,) of text. ``utf8``: bytes, filled up with zeros, (1, ``text_length``) int64. ``tokens``:
@@ -210,7 +211,7 @@ class Noise(Model):
 
 
 class GoalMask(Model):
-    """(1,): tells the network whether to mind the goal."""
+    """(1,): whether the network takes the goal into account."""
 
     kind: Literal["goal_mask"]
     given: float = 0.0
@@ -311,7 +312,7 @@ class DiffusionOutput(Points):
     choose: Literal["first", "mean"] = "first"
     low: tuple[Finite, Finite] | None = None
     high: tuple[Finite, Finite] | None = None
-    """What −1 and 1 stand for, per coordinate, before ``length``; None: no change."""
+    """Values of −1 and 1, per coordinate, before ``length``; None: no change."""
 
     @model_validator(mode="after")
     def _check_range(self) -> DiffusionOutput:
@@ -338,7 +339,7 @@ class VisualSpec(Model):
     summary: str = ""
     source: str = ""
     notes: str = ""
-    """What of it is certain and what is not."""
+    """Remarks on which parts are certain."""
     file: str | None = None
     encoder_file: str | None = None
     format: Literal["onnx", "torchscript"] = "onnx"

@@ -21,7 +21,7 @@ from sidestep.types.scene import SceneSpec
 BEHIND_M, AHEAD_M = 60.0, 120.0
 """How far paths go straight on before the first and after the last point of a drive, m."""
 MARGIN_M = 10.0
-"""Of maps around the regions of a scene, m."""
+"""Margin of maps around the regions of a scene, m."""
 
 
 def interactions_of(records: Iterable[EpisodeRecord]) -> Interactions:

@@ -53,7 +53,7 @@ class GeneratePlan(Model):
 
     drives: tuple[Drives, ...] = Field(min_length=1)
     tracks: int = Field(default=20_000, ge=1)
-    """For training, validation and test together."""
+    """Number of tracks for training, validation and test together."""
     seed: int = Field(default=0, ge=0)
     test_tracks: int = Field(default=TEST_TRACKS, ge=0)
     labelled_share: float = Field(default=LABELLED_SHARE, ge=0.0, le=1.0)
@@ -130,7 +130,7 @@ def generate(plan: GeneratePlan, workers: int = 1, progress: Progress | None = N
 
 
 def _cut(data: Interactions, plan: GeneratePlan) -> Interactions:
-    """At most as many tracks as wanted: what is too much for training is left out at the end."""
+    """The data with at most the planned number of tracks: surplus training tracks are left out at the end."""
     surplus = len(data) - plan.tracks
     training = np.nonzero(data.split == 0)[0]
     kept = np.ones(len(data), bool)
@@ -166,7 +166,7 @@ def _episodes(plan: GeneratePlan) -> Iterator[EpisodeTask]:
 
 
 def _tasks(drives: Drives) -> list[EpisodeTask]:
-    """The scenarios of a suite as tasks; clips are told apart by a name that has the options in it."""
+    """The scenarios of a suite as tasks; the options are part of the name of a clip."""
     suite = choose_options(load_suite(drives.suite), drives.options)
     plan = make_plan(suite, [drives.policy], settings={drives.policy: drives.settings})
     kind = ",".join(f"{key}={value}" for key, value in sorted(drives.options.items()) if key != "split")

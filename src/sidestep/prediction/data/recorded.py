@@ -24,11 +24,11 @@ from sidestep.types.interactions import Clip, Interactions
 LONGEST_GAP_S = 0.5
 """Longer gaps in the frames of somebody cut the track."""
 LONGEST_S = 7200.0
-"""Of one vehicle; recordings are cut into parts of less than an hour."""
+"""Longest track of a vehicle; recordings are cut into parts of less than an hour."""
 DRIVES_M = 5.0
 """A vehicle that moves less in all has no clip."""
 HOP_M = 0.5
-"""Between two points of a path: less is noise of a vehicle that stands."""
+"""Least distance between two points of a path: less is noise of a vehicle that stands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ VEHICLES = ("car", "truck_bus", "van", "truck", "bus")
 
 def load_ind(folder: Path, place: str = "none") -> Interactions:
     """All vehicles of the recordings in the format of inD in ``folder``: ``NN_tracks.csv``, ``NN_tracksMeta.csv`` and
-    ``NN_recordingMeta.csv``. ``place`` is one of ``PLACES``: what there is for those who cross."""
+    ``NN_recordingMeta.csv``. ``place`` is one of ``PLACES``: the facilities for people who cross."""
     files = sorted(folder.glob("*tracks.csv"))
     if not files:
         raise BadInput(f"{folder}: no *_tracks.csv in it; give the folder with the recordings")

@@ -35,10 +35,10 @@ class Columns:
         """Some of the rows, by numbers or a mask."""
         return Columns(self.path, self.line[rows], {name: column[rows] for name, column in self.values.items()})
 
-    def refuse(self, wrong: Any, told: str) -> None:
+    def refuse(self, wrong: Any, reason: str) -> None:
         """``BadInput`` with the first line of which ``wrong (K,)`` is true."""
         if np.any(wrong):
-            raise BadInput(f"{self.path}:{self.line[int(np.argmax(wrong))]}: {told}")
+            raise BadInput(f"{self.path}:{self.line[int(np.argmax(wrong))]}: {reason}")
 
 
 def read_columns(path: Path, kinds: Mapping[str, Kind], optional: Mapping[str, Kind] | None = None) -> Columns:

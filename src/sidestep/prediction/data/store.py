@@ -150,7 +150,7 @@ class _Reader:
     def _take_room(self, name: str, item: Any) -> None:
         self.room -= item.size * item.dtype.itemsize
         if self.room < 0:
-            raise BadInput(f"{self.path}: {name} says to hold {item.size} values, too many for the size of the file")
+            raise BadInput(f"{self.path}: {name} states {item.size} values, too many for the size of the file")
 
     def number(self, attributes: Any, name: str, of: str) -> float:
         """A number among attributes."""

@@ -39,7 +39,7 @@ class VciSource:
     length_m: float
     width_m: float
     front_m: float
-    """From the tracked point ahead to the front bumper."""
+    """Distance from the tracked point ahead to the front bumper."""
 
     def __post_init__(self) -> None:
         for what in ("fps", "length_m", "width_m"):
@@ -53,7 +53,7 @@ class VciSource:
             )
 
     def described(self) -> str:
-        """In words."""
+        """The preset in words."""
         return (
             f"{self.name}: {self.fps:g} frames per second, vehicles of {self.length_m:g} m × {self.width_m:g} m whose "
             f"bumper is {self.front_m:g} m ahead of the tracked point"
@@ -126,7 +126,8 @@ def load_vci_dut(folder: Path | None = None) -> Interactions:
 
 
 def recognise(folder: Path) -> VciSource:
-    """The preset whose frame rate agrees with the velocities in the first recording below ``folder`` that tells."""
+    """The preset whose frame rate agrees with the velocities in the first recording below ``folder`` that is long
+    enough."""
     for file in vehicle_files(folder):
         walking = _walking(file)
         ratio = clock_ratio(*_motion(walking), fps=1.0)
@@ -140,7 +141,7 @@ def recognise(folder: Path) -> VciSource:
             "nor VCI-CITR; give --fps and --vehicle-length, and --front-m where the middle was not tracked"
         )
     raise BadInput(
-        f"{folder}: nobody walks long enough to tell the frame rate; name the recordings with --source "
+        f"{folder}: nobody walks long enough to determine the frame rate; name the recordings with --source "
         f"{' or '.join(PRESETS)}, or give --fps and --vehicle-length"
     )
 

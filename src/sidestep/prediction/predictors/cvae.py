@@ -4,14 +4,13 @@ keeps the same spec (docs/predictors.md). Needs the extra ``onnx``, not torch.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, ValidationError
 
 from sidestep._util import exact
-from sidestep._util.onnx import open_network
+from sidestep._util.onnx import open_network, read_network
 from sidestep.errors import BadInput
 from sidestep.prediction.ground import draw_ground
 from sidestep.prediction.predictors.network_input import (
@@ -41,14 +40,14 @@ NEEDS_OF = {"map": {"map"}, "egodist": {"ego"}, "head&body": {"head", "body"}, "
 
 
 class NetworkSpec(Model):
-    """What a network takes and gives; its file keeps it as JSON in the metadata under ``sidestep_predictor``."""
+    """Inputs and outputs of a network; its file has them as JSON in the metadata under ``sidestep_predictor``."""
 
     features: str
     """One of ``FEATURE_SETS``."""
     frame: FrameKind
     """Frame of input and output: ``world`` or ``heading``."""
     cells: Annotated[int, Field(ge=0, le=4096)] = 0
-    """Along each side of the map window of 25.6 m; 0 without the feature ``map``."""
+    """Number of cells along each side of the map window of 25.6 m; 0 without the feature ``map``."""
     latent: Annotated[int, Field(ge=0, le=4096)]
     """Numbers of a latent z."""
     horizons_s: tuple[Positive, ...]
@@ -64,7 +63,7 @@ class CvaeSettings(Model):
     modes: int = 50
     """Latents that are drawn, each a mode of the mixture."""
     seed: int = 0
-    """Of the latents; the same ones serve every forecast."""
+    """Seed of the latents; every forecast uses the same latents."""
     threads: int = 1
 
 
@@ -85,7 +84,7 @@ class Cvae:
     )
     extras: ClassVar[tuple[str, ...]] = ("onnx",)
     needs: ClassVar[frozenset[str]] = frozenset({"map", "ego", "head", "body"})
-    """At most; an object needs what its file's features need."""
+    """The most that a network may need; an object needs what its file's features need."""
     history_s: ClassVar[float] = 1.0
     looks_at_others: ClassVar[bool] = False
 
@@ -93,7 +92,7 @@ class Cvae:
         """Settings: the fields of :class:`CvaeSettings`."""
         s = self._settings = CvaeSettings.parse(settings, "predictor cvae")
         self.settings: dict[str, Any] = s.model_dump()
-        self._network, self.spec = load_network(s.file, s.threads)
+        self._network, self.spec = load_forecast_network(s.file, s.threads)
         parts = self.spec.features.split("+")
         self.needs = frozenset().union(*(NEEDS_OF[part] for part in parts))  # type: ignore[misc]  # of this object
         self._z = exact.normal(np.random.default_rng(s.seed), size=(s.modes, self.spec.latent)).astype(np.float32)
@@ -196,7 +195,7 @@ def _moments(history: TrackHistory, horizons_s: FloatArray, ego: Ego | None) -> 
 
 
 def _ego_past(ego: Ego | None, times: FloatArray, step_s: float) -> FloatArray:
-    """(T, 3) the middle of the vehicle at ``times``; NaN where nobody knows."""
+    """(T, 3) the middle of the vehicle at ``times``; NaN where it is unknown."""
     if ego is None:
         return np.full((len(times), 3), np.nan)
     state = ego.state
@@ -214,23 +213,21 @@ def _ego_past(ego: Ego | None, times: FloatArray, step_s: float) -> FloatArray:
     return poses
 
 
-def load_network(file: str, threads: int = 1) -> tuple[Any, NetworkSpec]:
+def load_forecast_network(file: str, threads: int = 1) -> tuple[Any, NetworkSpec]:
     """A session of onnxruntime and the spec of its file; ``BadInput`` unless they fit."""
-    path = Path(file).expanduser()
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; write one with `sidestep predict train`")
-    session = open_network(path.read_bytes(), str(path), threads)
+    data, path = read_network(file, "write one with `sidestep predict train`")
+    session = open_network(data, path, threads)
     try:
         text = session.get_modelmeta().custom_metadata_map.get(SPEC_KEY)
     except UnicodeDecodeError:
-        raise BadInput(f"{path}: its metadata are no text; write the network again") from None
+        raise BadInput(f"{path}: its metadata is not text; export the network again") from None
     if text is None:
         raise BadInput(f"{path}: its metadata has no {SPEC_KEY!r}; docs/predictors.md says what a network must have")
     try:
         spec = NetworkSpec.model_validate_json(text)
     except ValidationError as error:
         raise BadInput(f"{path}: {SPEC_KEY}: {error.errors()[0]['msg']}") from None
-    _check_spec(str(path), session, spec)
+    _check_spec(path, session, spec)
     return session, spec
 
 

@@ -4,7 +4,7 @@ a frame that has its origin at the pedestrian's last position.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -30,13 +30,6 @@ SLOWEST_M = 0.3
 """A frame follows the pedestrian's motion only if that was longer than this over the history, m."""
 FrameKind = Literal["world", "heading"]
 WINDOWS_AT_ONCE = 2048
-
-
-class NetworkInput(NamedTuple):
-    """What a network is given."""
-
-    history: FloatArray  # (S, STEPS, C) float32, m and unit vectors
-    window: IntArray | None  # (S, cells, cells) uint8 classes of ground; None: without the feature ``map``
 
 
 def parse_features(name: str) -> str:

@@ -29,7 +29,7 @@ class SocialForceSettings(Model):
     range: Positive = 0.08
     """B, m."""
     radius: Positive = 0.25
-    """Of a person, m."""
+    """Radius of a person, m."""
     vehicle_strength: NonNegative = 5.0
     """Repulsion by the vehicle at touching distance, m/s²; ours, and its range."""
     vehicle_range: Positive = 0.5

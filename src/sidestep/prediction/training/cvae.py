@@ -38,11 +38,11 @@ class CvaeSizes:
     """Sizes of the layers, and the frame of the input."""
 
     state: int
-    """Of the LSTM cells."""
+    """Size of the state of the LSTM cells."""
     width: int
-    """Of the layers of both MLPs."""
+    """Width of the layers of both MLPs."""
     cells: int
-    """Along each side of the map window; a multiple of 32."""
+    """Number of cells along each side of the map window; a multiple of 32."""
     frame: FrameKind
     """``world``: axes as in the data; ``heading``: x along the pedestrian's motion."""
     extrapolates: bool

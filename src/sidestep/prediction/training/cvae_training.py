@@ -18,9 +18,11 @@ import torch
 from torch import Tensor
 
 from sidestep._util.writing import atomic
-from sidestep.errors import BadInput
+from sidestep.errors import BadInput, MissingExtra
 from sidestep.prediction.data.features import moments_of
 from sidestep.prediction.data.samples import HORIZONS_S, Samples, make_samples
+from sidestep.prediction.forecasts import forecast_samples
+from sidestep.prediction.predictors.cvae import Cvae as CvaePredictor
 from sidestep.prediction.predictors.network_input import (
     GroundWindows,
     frame_turn,
@@ -28,8 +30,9 @@ from sidestep.prediction.predictors.network_input import (
     parse_features,
     turned,
 )
-from sidestep.prediction.training.cvae import Cvae, CvaeSizes, log_density, sizes_of
-from sidestep.prediction.training.event_log import EventLog
+from sidestep.prediction.roc import in_roi_sensitivity
+from sidestep.prediction.scores import score_forecast
+from sidestep.prediction.training.cvae import Cvae, CvaeSizes, export_cvae, log_density, sizes_of
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.interactions import Interactions
 
@@ -46,27 +49,28 @@ class CvaeTraining:
     epochs: int
     batch: int
     samples: int
-    """Per epoch, drawn anew for each; 0: all."""
+    """Number of samples per epoch, drawn separately for each; 0: all."""
     every: int
-    """Frames between two samples of a track."""
+    """Number of frames between two samples of a track."""
     rate: float = 1e-3
     decays: bool = False
     """Whether the rate falls along a cosine to a twentieth."""
     turn_sd: float | None = None
-    """Standard deviation of random turns of those who walk, rad; None: any turn is as likely. Those who stand are
-    turned anyhow."""
+    """Standard deviation of random turns of those who walk, rad; None: any turn is as likely. People who stand are
+    turned by any angle."""
     warm_up: float = 0.2
     """Share of the epochs over which the weight of the KL term grows to 1."""
     free_bits: float = 0.02
     """KL divergence per dimension of z, nats, that costs nothing."""
     prior_weight: float = 0.0
-    """Of the NLL under ``prior_modes`` latents of the prior, beside the evidence lower bound: the hybrid objective of
-    Sohn, Lee and Yan (2015), which closes the gap between latents in training and in use. 0: the bound alone."""
+    """Weight of the NLL under ``prior_modes`` latents of the prior, beside the evidence lower bound: the hybrid
+    objective of Sohn, Lee and Yan (2015), which closes the gap between latents in training and in use. 0: the bound
+    alone."""
     prior_modes: int = 10
     modes: int = 50
     """Latents per sample in the validation."""
     validation: int = 4000
-    """Samples that validate, at most."""
+    """Largest number of samples in the validation."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -89,11 +93,11 @@ def training_of(features: str, size: str, **changes: Any) -> CvaeTraining:
 
 @dataclass(frozen=True)
 class CvaeTrained:
-    """What came out of a training run."""
+    """Result of a training run."""
 
     network: Cvae
     epoch: int
-    """Of the weights: the best in validation."""
+    """Epoch of the weights: the best in validation."""
     nll: tuple[float, ...]
     """Validation NLL at each horizon."""
     samples: int
@@ -139,7 +143,7 @@ def train_cvae(
 ) -> CvaeTrained:
     """Learn from the split ``train`` and choose the epoch by the NLL of the split ``validation``.
 
-    ``folder`` gets a checkpoint after every epoch and an event log; a run that was killed goes on from there.
+    ``folder`` gets a checkpoint after every epoch and an event file for TensorBoard; a run that was killed resumes.
     """
     batches, checks = (
         _Batches(make_samples(long_tracks(data.of_split(split)), settings.every), settings.features, settings.sizes)
@@ -155,20 +159,33 @@ def train_cvae(
     state = _State(network, optimizer, key)
     if folder is not None and not restart:
         state.load(folder / "last.pt")
-    log_file = EventLog(folder) if folder is not None else None
+    events = _open_event_file(folder) if folder is not None else None
     for epoch in range(state.epoch, settings.epochs):
         losses = _train_epoch(network, optimizer, batches, settings, epoch)
         nll = validate(network, checks, np.sort(chosen), settings.modes)
         state.note(epoch + 1, nll)
-        if folder is not None and log_file is not None:
+        if folder is not None and events is not None:
             named = {f"validation/nll_{t:g}s": value for t, value in zip(HORIZONS_S, nll, strict=True)}
-            log_file.write(epoch + 1, {"train/loss": losses[0], "train/kl": losses[1], **named})
+            for name, value in {"train/loss": losses[0], "train/kl": losses[1], **named}.items():
+                events.add_scalar(name, value, epoch + 1)
+            events.flush()
             state.save(folder / "last.pt")
-        told = ", ".join(f"{value:.2f}" for value in nll)
-        progress(epoch + 1, settings.epochs, f"loss {losses[0]:.2f}, KL {losses[1]:.2f}, validation NLL {told}")
+        shown = ", ".join(f"{value:.2f}" for value in nll)
+        progress(epoch + 1, settings.epochs, f"loss {losses[0]:.2f}, KL {losses[1]:.2f}, validation NLL {shown}")
+    if events is not None:
+        events.close()
     network.load_state_dict(state.best)
     network.eval()
     return CvaeTrained(network, state.best_epoch, tuple(state.best_nll), len(batches))
+
+
+def _open_event_file(folder: Path) -> Any:
+    """TensorBoard's writer of ``folder/events.out.tfevents.…``, one file per start of the training."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise MissingExtra("the event file of a training", "learn") from error
+    return SummaryWriter(folder)  # type: ignore[no-untyped-call]
 
 
 def long_tracks(data: Interactions) -> Interactions:
@@ -233,7 +250,7 @@ def mixture_density(density: Tensor) -> Tensor:
 
 
 class _State:
-    """Where a training run is, and its best weights."""
+    """The state of a training run, and its best weights."""
 
     def __init__(self, network: Cvae, optimizer: torch.optim.Optimizer, key: str) -> None:
         self.network, self.optimizer, self.key = network, optimizer, key
@@ -272,5 +289,65 @@ class _State:
 
 
 def about_of(trained: CvaeTrained, settings: CvaeTraining) -> dict[str, Any]:
-    """What the file of a network says about its training."""
+    """Description of the training for the file of a network."""
     return {"training": asdict(settings), "samples": trained.samples, "epoch": trained.epoch, "nll": trained.nll}
+
+
+VALIDATION_EVERY = 5
+"""Frames between two samples of a track of the validation split."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One network of a search."""
+
+    file: Path
+    settings: CvaeTraining
+    trained: CvaeTrained
+    irs: tuple[float, ...]
+    """Validation IRS at each horizon; NaN: there is none."""
+
+    @property
+    def mean_irs(self) -> float:
+        """Mean over the horizons that have one; NaN: none has."""
+        known = [value for value in self.irs if np.isfinite(value)]
+        return float(np.mean(known)) if known else float("nan")
+
+
+def search_cvae(
+    data: Interactions,
+    settings: CvaeTraining,
+    grid: list[CvaeSizes],
+    seeds: list[int],
+    folder: Path,
+    progress: Progress,
+    restart: bool = False,
+) -> list[Candidate]:
+    """Train every size of ``grid`` with every seed, best first: by mean validation IRS, then by NLL."""
+    if not grid or not seeds:
+        raise BadInput("search: give at least one size and one seed")
+    samples = make_samples(long_tracks(data.of_split("validation")), VALIDATION_EVERY)
+    found = []
+    runs = [(sizes, seed) for sizes in grid for seed in seeds]
+    for number, (sizes, seed) in enumerate(runs):
+        own = replace(settings, sizes=sizes, seed=seed)
+        place = folder / f"lstm{sizes.state}-mlp{sizes.width}-seed{seed}"
+
+        def move(done: int, total: int, label: str, number: int = number) -> None:
+            progress(number * total + done, len(runs) * total, label)
+
+        trained = train_cvae(data, own, place, move, restart)
+        file = place / "network.onnx"
+        export_cvae(trained.network, file, about_of(trained, own))
+        found.append(Candidate(file, own, trained, irs_of(file, samples)))
+
+    def order(each: Candidate) -> tuple[float, float]:
+        return (-each.mean_irs if np.isfinite(each.mean_irs) else 1.0, sum(each.trained.nll))
+
+    return sorted(found, key=order)
+
+
+def irs_of(file: Path, samples: Samples) -> tuple[float, ...]:
+    """IRS of the network in ``file`` at each horizon."""
+    forecast = forecast_samples(CvaePredictor(file=str(file)), samples)
+    return tuple(each.value for each in in_roi_sensitivity(score_forecast(samples, forecast, name=file.stem)))

@@ -1,4 +1,4 @@
-"""What a record tells beyond its arrays: where and when the robot touched something, what its lidar saw (made again
+"""What can be computed from a record: where and when the robot touched something, what its lidar saw (made again
 from the record: the scanner has no noise, so the ranges are the same), and the episode as a log of lines with
 times.
 """
@@ -112,8 +112,8 @@ PLAIN = {
     "policy_error": "the policy fails",
     "trigger": "an event begins",
     "group_intrusion": "passes through",
-    "disobeyed": "goes on although told to stop",
-    "stopped": "stops as told",
+    "disobeyed": "goes on despite a stop gesture",
+    "stopped": "stops for a stop gesture",
     "reset": "is put back on the route",
 }
 
@@ -137,7 +137,7 @@ def episode_log(record: EpisodeRecord) -> list[LogLine]:
     events = sorted(record.events, key=lambda event: event.time)
     lines = [LogLine(0.0, "start", _start(record))]
     for place, event in enumerate(events):
-        lines += [LogLine(event.time, event.kind, text) for text in _tell(record, event, events[place + 1 :])]
+        lines += [LogLine(event.time, event.kind, text) for text in _describe(record, event, events[place + 1 :])]
     path = float(np.hypot(*np.diff(record.robot_pose[:, :2], axis=0).T).sum())
     end = f"ends: {record.outcome.value.replace('_', ' ')} after {record.duration:.2f} s and {path:.2f} m"
     return [*lines, LogLine(record.duration, "end", end)]
@@ -153,8 +153,8 @@ def _start(record: EpisodeRecord) -> str:
     )
 
 
-def _tell(record: EpisodeRecord, event: Event, later: list[Event]) -> Iterator[str]:
-    """The line of an event; none for the end of a contact or limit, which the line of its start has told."""
+def _describe(record: EpisodeRecord, event: Event, later: list[Event]) -> Iterator[str]:
+    """The line of an event; none for the end of a contact or limit, which the line of its start contains."""
     if event.kind == "collision_start":
         yield _contact(record, event, _end_of(event, later, "collision_end"))
     elif event.kind == "limit_start":
@@ -172,8 +172,8 @@ def _tell(record: EpisodeRecord, event: Event, later: list[Event]) -> Iterator[s
         yield f"does not give way: {event.subject.replace(':', ' ')}: {event.text}"
     elif event.kind in PLAIN:
         text = event.text.replace("_", " ") if event.kind == "trigger" else event.text
-        told = (PLAIN[event.kind], event.subject.replace(":", " "), text)
-        yield ": ".join(part for part in told if part)
+        parts = (PLAIN[event.kind], event.subject.replace(":", " "), text)
+        yield ": ".join(part for part in parts if part)
 
 
 def _end_of(event: Event, later: list[Event], kind: str) -> float:
@@ -194,5 +194,5 @@ def _contact(record: EpisodeRecord, event: Event, until: float) -> str:
     if not len(gaps):
         return text
     nearest = float(gaps.min())
-    told = f"overlapping by up to {-nearest:.3f} m" if nearest < 0 else f"surfaces {nearest:.3f} m apart at the nearest"
-    return f"{text}, {told}"
+    gap = f"overlapping by up to {-nearest:.3f} m" if nearest < 0 else f"surfaces {nearest:.3f} m apart at the nearest"
+    return f"{text}, {gap}"

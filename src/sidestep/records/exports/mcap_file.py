@@ -99,13 +99,13 @@ def messages(record: EpisodeRecord) -> Iterator[tuple[float, str, Message]]:
     yield 0.0, "/walls", {"markers": [_walls(record)]}
     steps = np.arange(record.steps + 1)
     scans = lidar_scans(record, steps) if has_lidar(record) else None
-    told = episode_log(record)
+    lines = episode_log(record)
     there = present(record)
     published = set(record.plans.step.tolist())
     for step in steps:
         time = float(record.time[step])
-        while told and told[0].time <= time + 1e-9:
-            line = told.pop(0)
+        while lines and lines[0].time <= time + 1e-9:
+            line = lines.pop(0)
             yield time, "/events", {"data": f"{line.time:.3f} s: {line.text}"}
         pose = tuple(float(value) for value in record.robot_pose[step])
         yield time, "/tf", {"transforms": [_transform(time, "odom", "base_link", pose)]}
@@ -182,7 +182,8 @@ def _colour(colour: palette.Colour, alpha: float = 1.0) -> Message:
 
 
 def _people(record: EpisodeRecord, step: int, time: float, there: BoolArray) -> list[Message]:
-    """A cylinder for everybody who is there; whoever has just left is deleted. The marker's id is the person's."""
+    """A cylinder for each active person; the cylinder of a person who has just left is deleted. The marker's id is the
+    person's."""
     markers = []
     for who in np.flatnonzero(there[step]):
         x, y = record.person_position[step, who].tolist()

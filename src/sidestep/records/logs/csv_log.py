@@ -23,9 +23,9 @@ from sidestep.records.logs.drive import (
     ReadOptions,
     Track,
     add_counts,
+    describe_repairs,
     make_track,
     number_people,
-    tell_mended,
 )
 from sidestep.types.base import FloatArray
 
@@ -91,9 +91,9 @@ class CsvLog:
         """One drive per robot that is asked for."""
         options.refuse(path, self.name, "topics", "rate_hz")
         table = read_table(path, load_columns(options.columns, path))
-        scale, told = time_scale(path, table, options)
+        scale, unit_note = time_scale(path, table, options)
         tracks, mended = _tracks(table, scale)
-        said = [*table.said, told, *tell_mended(mended)]
+        said = [*table.said, unit_note, *describe_repairs(mended)]
         if table.incomplete:
             said.append(f"{table.incomplete:,} rows without time or position left out")
         for robot in choose_robots(path, table, tracks, options.robot):
@@ -101,7 +101,7 @@ class CsvLog:
 
 
 def table_has_ids(table: Table) -> bool:
-    """Whether the table tells bodies apart."""
+    """Whether the table has a column of ids."""
     return set(table.bodies) != {""}
 
 
@@ -267,11 +267,11 @@ def _drive(table: Table, tracks: Mapping[str, Track], robot: str, said: tuple[st
     left_out = sorted({table.bodies[name].kind for name in others} - PEOPLE - ROBOTS)
     people = [name for name in others if table.bodies[name].kind in PEOPLE or table.bodies[name].kind in ROBOTS]
     numbers = number_people(people)
-    told = [f"robot: {robot}"] if robot else []
+    notes = [f"robot: {robot}"] if robot else []
     if left_out:
-        told.append(f"bodies of these kinds left out: {', '.join(left_out)}")
+        notes.append(f"bodies of these kinds left out: {', '.join(left_out)}")
     if people and {str(number) for number in numbers.values()} != set(people):
-        told.append("people are numbered in the order of their ids")
+        notes.append("people are numbered in the order of their ids")
     rows = table.bodies[robot].columns
     goal = None
     if {"goal_x", "goal_y"} <= rows.keys():
@@ -282,7 +282,7 @@ def _drive(table: Table, tracks: Mapping[str, Track], robot: str, said: tuple[st
         people={numbers[name]: tracks[name] for name in people} if has_people else None,
         name=f"robot{robot}" if robot else "",
         goal=goal,
-        said=(*said, *told),
+        said=(*said, *notes),
     )
 
 

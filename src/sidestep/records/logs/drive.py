@@ -35,31 +35,31 @@ class Track:
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """One drive of one robot. None says that the log does not tell."""
+    """One drive of one robot. Fields that the log does not have are None."""
 
     robot: Track
     people: Mapping[int, Track] | None = None
-    """Person's number → track. Empty: the log tells of people, and nobody was there."""
+    """Person's number → track. Empty: nobody was there; None: the log does not cover people."""
     name: str = ""
     """Distinguishes the drives of one log."""
     window: tuple[float, float] | None = None
-    """Part of the log's time that the drive is; None: all of it."""
+    """Part of the log's time that the drive takes; None: all of it."""
     goal: tuple[float, float] | None = None
     command_time: FloatArray | None = None  # (C,) s
     command: FloatArray | None = None  # (C, 2) forward speed (m/s) and turn rate (rad/s)
     scene: SceneSpec | None = None
     said: tuple[str, ...] = ()
-    """What was guessed, left out or put right, one sentence each."""
+    """What was guessed, left out or repaired, one sentence each."""
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a person says about a log. A reader ignores none of them silently: see ``refuse``."""
+    """Options of the user for a log. No reader ignores an option silently: see ``refuse``."""
 
     topics: Mapping[str, str] = field(default_factory=dict)
-    """Of ROS bags: ``robot``, ``people``, ``goal``, ``command``, ``map`` → topic."""
+    """Topics of ROS bags: ``robot``, ``people``, ``goal``, ``command``, ``map`` → topic."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Of tables: ``time``, ``id``, ``x``, ``y``, ``heading``, ``kind`` … → column."""
+    """Columns of tables: ``time``, ``id``, ``x``, ``y``, ``heading``, ``kind`` … → column."""
     robot: str | None = None
     """Which track is the robot; ``all``: each in turn."""
     rate_hz: float | None = None
@@ -98,7 +98,7 @@ def make_track(
     radius: float | None = None,
     group: int = -1,
 ) -> tuple[Track, dict[str, int]]:
-    """A track of samples in any order, and what was put right: how many samples were ``not a number`` (left out),
+    """A track of samples in any order, and what was repaired: how many samples were ``not a number`` (left out),
     ``repeated`` (of several at one time the first stays) and ``out of order`` (sorted)."""
     known = np.isfinite(time) & np.isfinite(position).all(axis=1)
     if heading is not None:
@@ -127,11 +127,11 @@ def make_track(
     )
 
 
-def tell_mended(mended: Mapping[str, int]) -> list[str]:
-    """A sentence about what ``make_track`` put right in all tracks of a log; none if nothing."""
+def describe_repairs(mended: Mapping[str, int]) -> list[str]:
+    """A sentence about what ``make_track`` repaired in all tracks of a log; empty if nothing."""
     what = {"not a number": "left out", "repeated": "left out", "out of order": "sorted"}
-    told = [f"{count:,} {name} ({what[name]})" for name, count in mended.items() if count]
-    return [f"samples put right: {', '.join(told)}"] if told else []
+    repairs = [f"{count:,} {name} ({what[name]})" for name, count in mended.items() if count]
+    return [f"repaired samples: {', '.join(repairs)}"] if repairs else []
 
 
 def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sidestep._util.reading import is_file, read_json
+from sidestep._util.reading import is_file
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.records.lerobot_layout import FEATURES
-from sidestep.records.logs.drive import MOST_ROWS, Drive, ReadOptions, Track, add_counts, make_track, tell_mended
+from sidestep.records.lerobot_layout import FEATURES, read_description
+from sidestep.records.logs.drive import MOST_ROWS, Drive, ReadOptions, Track, add_counts, describe_repairs, make_track
 from sidestep.types.base import FloatArray
 
 QUANTITIES = ("x", "y", "heading", "vx", "vy", "omega", "v", "goal_x", "goal_y")
@@ -60,27 +60,21 @@ class LerobotLog:
         places = {} if is_ours else find_columns(path, features, options.columns)
         people = next((key for key in PEOPLE if key in features), None)
         keys = [*dict.fromkeys([*(OURS if is_ours else ()), *(key for key, _ in places.values())])]
-        told = "columns: " + ", ".join(f"{what}={key}[{k}]" for what, (key, k) in places.items())
-        said = [f"pose from {' and '.join(OURS)}" if is_ours else told]
+        columns = "columns: " + ", ".join(f"{what}={key}[{k}]" for what, (key, k) in places.items())
+        said = [f"pose from {' and '.join(OURS)}" if is_ours else columns]
         for number, rows in _episodes(path, [*keys, *([people] if people else [])]):
             mended: dict[str, int] = {}
             values = _from_ours(rows) if is_ours else {what: rows[key][:, k] for what, (key, k) in places.items()}
             robot = _robot(rows["timestamp"][:, 0], values, mended)
             walkers = _people(rows["timestamp"][:, 0], rows[people], mended) if people else None
             goal = (float(values["goal_x"][-1]), float(values["goal_y"][-1])) if "goal_x" in values else None
-            told_now = (*said, *tell_mended(mended))
-            yield Drive(robot=robot, people=walkers, goal=goal, name=f"episode{number}", said=told_now)
+            notes = (*said, *describe_repairs(mended))
+            yield Drive(robot=robot, people=walkers, goal=goal, name=f"episode{number}", said=notes)
 
 
 def _features(path: Path) -> dict[str, Any]:
     where = path / "meta/info.json"
-    info = read_json(where, "LeRobot dataset (its meta/info.json)")
-    version = info.get("codebase_version") if isinstance(info, dict) else None
-    if not isinstance(version, str) or not version.startswith("v3."):
-        raise BadInput(
-            f"{where}: codebase_version is {version!r:.40}, not v3.0; convert the dataset with LeRobot first"
-        )
-    features = info.get("features")
+    features = read_description(where).get("features")
     if not isinstance(features, dict) or not all(isinstance(each, dict) for each in features.values()):
         raise BadInput(f"{where}: has no features; copy the dataset again")
     return features
@@ -101,8 +95,7 @@ def find_columns(path: Path, features: Mapping[str, Any], given: Mapping[str, st
     if not {"x", "y"} <= found.keys():
         listed = ", ".join(f"{key} {_names(each) or each.get('shape')}" for key, each in features.items())[:800]
         raise BadInput(
-            f"{path}: no feature tells the robot's position; give --columns x=KEY[INDEX],y=KEY[INDEX]; "
-            f"features: {listed}"
+            f"{path}: no feature has the robot's position; give --columns x=KEY[INDEX],y=KEY[INDEX]; features: {listed}"
         )
     return found
 

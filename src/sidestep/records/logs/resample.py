@@ -1,4 +1,4 @@
-"""From samples at any times to states at a constant step.
+"""Interpolates samples at any times to states at a constant step.
 
 Positions are interpolated linearly, headings along the shorter way round, velocities linearly where the log has them.
 Where it has none, the velocity of a state is the difference quotient of the step that leads to it, as in records of
@@ -20,13 +20,13 @@ from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.outcome import MOST_STEPS
 
 SHORTEST_STEP_S, LONGEST_STEP_S = 0.02, 1.0
-"""Of the step that is chosen; one that is given may be any."""
+"""Range of the step that is chosen automatically; a step that is given may have any size."""
 SNAP_S = 1e-6
 LONGEST_GAP_S = 1.0
 GAP_INTERVALS = 2.5
 """Samples farther apart than a second and than this many usual intervals are a gap."""
 STANDING_MPS = 0.05
-"""Whoever is slower keeps the last heading."""
+"""A body slower than this keeps its last heading."""
 
 
 class States(NamedTuple):

@@ -13,7 +13,7 @@ from sidestep._util import exact
 from sidestep.types.base import FloatArray
 
 ROOTS = ("map", "world", "odom")
-"""Frames in which drives are told, the first that there is."""
+"""Frames that drives are expressed in; the first that a bag has is used."""
 MOST_LINKS = 50
 
 
@@ -107,7 +107,7 @@ class Frames:
 
 
 def compose(outer: FloatArray, inner: FloatArray) -> FloatArray:
-    """(K, 3) poses ``inner`` in the frame at ``outer``, told where ``outer`` is told."""
+    """(K, 3) poses ``inner``, given in the frame at ``outer``, in the frame in which ``outer`` is given."""
     if not outer.any():
         return inner
     sine, cosine = exact.sincos(outer[:, 2])

@@ -17,7 +17,7 @@ OCCUPIED = 65
 """Cells of at least this per cent are solid; unknown cells are free."""
 LINE_STRIP, LINE_LIST = 4, 5
 HALF_WALL_M = 0.005
-"""Of a wall that is a single line: it is drawn this thick to either side."""
+"""Half the thickness of a wall that is a single line."""
 
 
 def scene_of_grid(message: Any, where: str) -> SceneSpec:

@@ -31,7 +31,7 @@ class Logged(NamedTuple):
 
     topic: str
     kind: str
-    """As ``nav_msgs/Odometry``."""
+    """Type of the message, such as ``nav_msgs/Odometry``."""
     log_time_s: float
     message: Any
 
@@ -146,7 +146,7 @@ class McapBag:
         }
 
     def _scan(self) -> dict[str, str]:
-        """Of a file without a summary."""
+        """Topics and types of a file without a summary."""
         with self._path.open("rb") as file:
             found = {}
             for schema, channel, _ in self._reader(file).iter_messages(log_time_order=False):

@@ -25,7 +25,7 @@ class Sighting(NamedTuple):
     y: float
     heading: float | None
     velocity: tuple[float, float] | None
-    """In the frame of the message."""
+    """Velocity in the frame of the message."""
     radius: float | None
     frame: str
     stamp: float

@@ -24,9 +24,9 @@ from sidestep.records.logs.drive import (
     ReadOptions,
     Track,
     add_counts,
+    describe_repairs,
     make_track,
     number_people,
-    tell_mended,
 )
 from sidestep.records.logs.ros_frames import Frames, clean_frame, has_direction, stamp_of, yaw_of
 from sidestep.records.logs.ros_map import edges_of_markers, scene_of_edges, scene_of_grid
@@ -86,7 +86,7 @@ class Samples:
 
 @dataclass
 class Heard:
-    """What the topics of a bag told."""
+    """The contents of the topics of a bag."""
 
     robot: Samples = field(default_factory=Samples)
     people: dict[str, Samples] = field(default_factory=dict)
@@ -137,7 +137,7 @@ def choose_topics(path: Path, topics: Mapping[str, str], given: Mapping[str, str
             raise BadInput(f"{path}: no topic {topic!r} in it{listed}")
         if topics[topic] not in KINDS[what]:
             raise BadInput(
-                f"{path}: {topic} holds {topics[topic]}, which tells nothing of {what}; that takes "
+                f"{path}: {topic} holds {topics[topic]}, which cannot be read as {what}; possible types: "
                 f"{' or '.join(KINDS[what])}{listed}"
             )
         chosen[what] = topic
@@ -146,7 +146,7 @@ def choose_topics(path: Path, topics: Mapping[str, str], given: Mapping[str, str
             chosen[what] = guess
     if "robot" not in chosen:
         raise BadInput(
-            f"{path}: no topic tells where the robot was ({', '.join(KINDS['robot'])}); give --map robot=TOPIC{listed}"
+            f"{path}: no topic has the robot's position ({', '.join(KINDS['robot'])}); give --map robot=TOPIC{listed}"
         )
     return {what: chosen[what] for what in KINDS if what in chosen}
 
@@ -181,7 +181,7 @@ def listen(path: Path, bags: list[Bag], chosen: Mapping[str, str], topics: Mappi
 
 def _hear_robot(heard: Heard, logged: Logged, path: Path) -> None:
     if logged.kind == TF:
-        return  # the transforms themselves tell it
+        return  # the transforms themselves have the pose
     message, samples = logged.message, heard.robot
     pose = message.pose if logged.kind == POSE else message.pose.pose
     time = stamp_of(message.header)
@@ -252,7 +252,7 @@ def _drives(path: Path, heard: Heard, chosen: Mapping[str, str], said: list[str]
             numbers[short]: _track(samples, heard.frames, target, mended, said)
             for short, samples in zip(_short_names(heard.people), heard.people.values(), strict=True)
         }
-    said += tell_mended(mended)
+    said += describe_repairs(mended)
     drive = Drive(robot=track, people=people, scene=heard.scene, said=tuple(dict.fromkeys(said)))
     if len(heard.command):
         table = np.array(heard.command).reshape(-1, 3)
@@ -267,7 +267,7 @@ def _robot_of_frames(path: Path, frames: Frames, chosen: Mapping[str, str], said
     base = next((name for name in BASES if name in frames.links), None)
     if base is None:
         known = ", ".join(sorted(frames.links)[:30]) or "none"
-        raise BadInput(f"{path}: {chosen['robot']} does not tell of the robot; frames: {known}: expected {BASES[0]}")
+        raise BadInput(f"{path}: {chosen['robot']} does not have the robot; its frames: {known}; expected {BASES[0]}")
     link = frames.links[base]
     said.append(f"robot: frame {base}")
     samples = Samples(frame=link.parent)

@@ -137,7 +137,7 @@ class Montage:
     """One column for each camera, one row for each picture; a single camera has its pictures in a row.
 
     The plan has no rows: it fills its column. ``title``: a bar above with policy, scenario, outcome and time.
-    ``blind``: the plan tells neither outcome nor contacts.
+    ``blind``: the plan shows neither outcome nor contacts.
     """
 
     def __init__(
@@ -270,8 +270,8 @@ def draw_film(
     blind: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """The whole episode into an MP4 (extra ``video``) or GIF file; ``progress`` hears (frames done, of how many).
-    ``blind``: nothing in the film tells policy and outcome."""
+    """The whole episode into an MP4 (extra ``video``) or GIF file; ``progress`` is called with (frames done, all
+    frames). ``blind``: nothing in the film shows policy and outcome."""
     if fps <= 0:
         raise BadInput(f"a film needs fps above zero, got {fps}")
     check_film(path)
@@ -292,7 +292,7 @@ class FilmJob(NamedTuple):
 
     target: Path
     label: str
-    """For the progress bar."""
+    """Text of the progress bar."""
     about: str
     load: Callable[[], EpisodeRecord | None]
     """Reads the record; None if it cannot be read."""
@@ -305,7 +305,8 @@ def make_films(
     size: tuple[int, int],
     progress: Callable[[int, int, str], None] | None = None,
 ) -> list[bool]:
-    """Whether each film is there now. ``progress`` hears (frames done, frames in all as far as known, which film)."""
+    """Make the films; returns whether each of them exists now. ``progress`` is called with (frames done, frames in
+    all as far as known, label of the film)."""
     present = [read_about(job.target) == job.about for job in jobs]
     missing = [k for k, found in enumerate(present) if not found]
     done = 0
@@ -316,14 +317,14 @@ def make_films(
             continue
         frames = int(record.duration * FPS) + FPS // 2 + 1
 
-        def tell(now: int, of: int, before: int = done, rest: int = frames * left, label: str = job.label) -> None:
+        def report(now: int, of: int, before: int = done, rest: int = frames * left, label: str = job.label) -> None:
             if progress is not None:
                 progress(before + now, before + max(rest, of), label)
 
         changes = {"width": size[0], "height": size[1]}
         settings = merge_camera_settings(record.scenario.sensors.camera, changes, "size of films")
         draw_film(
-            record, job.target, cameras=cameras, panels=pictures, settings=settings, about=job.about, progress=tell
+            record, job.target, cameras=cameras, panels=pictures, settings=settings, about=job.about, progress=report
         )
         present[k], done = True, done + frames
     return present

@@ -42,7 +42,7 @@ def write_film(frames: Iterator[Picture], path: Path | str, fps: int, size: Size
 
 
 def check_film(path: Path, size: Size = (2, 2)) -> None:
-    """Raise if this machine cannot write a film of that name and size; to be asked before work is done for it."""
+    """Raise an error if a film of that name and size cannot be written here; to be called before the film is made."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise BadInput(f"{path}: a film is an .mp4 or a .gif file, not {suffix or 'without a suffix'}; rename it")
@@ -66,7 +66,7 @@ def check_film(path: Path, size: Size = (2, 2)) -> None:
 
 
 def read_about(path: Path) -> str:
-    """What ``write_film`` was told about a film; empty where there is no such file or nothing in it."""
+    """The text that ``write_film`` stored in a film; empty if there is no such file or no text."""
     try:
         if path.suffix.lower() == ".gif":
             with Image.open(path) as picture:

@@ -23,7 +23,7 @@ from sidestep.scenes.plans import load_plan
 from sidestep.types.base import FloatArray
 
 THREADS = 2
-"""That draw pictures of records (``RecordView``)."""
+"""Number of threads that draw pictures of records (``RecordView``)."""
 CAMERA, POSE = CameraModel(64, 48, 1.4), CameraPose(0.0, 5.0, 1.2, 0.0, 0.0)
 
 

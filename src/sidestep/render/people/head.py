@@ -108,7 +108,7 @@ def _hair(outfit: Outfit, level: int) -> list[Part]:
 
 
 def _long_hair(level: int) -> list[Part]:
-    """Behind and beside the face, down to the shoulder blades."""
+    """Hair behind and beside the face, down to the shoulder blades."""
     shape = (  # z, x, ahead, behind, side, head weight, keep
         (1.700, -0.030, 0.070, 0.088, 0.086, 1.0, 1),
         (1.620, -0.040, 0.060, 0.080, 0.090, 1.0, 0),

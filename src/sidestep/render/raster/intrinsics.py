@@ -29,7 +29,7 @@ def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _promise(builder: Any, kind: str) -> tuple[str, Any]:
-    """Metadata that tells the compiler: what ``peek`` reads, ``poke`` does not write. Only with this are loops that
+    """Metadata for the compiler: what ``peek`` reads, ``poke`` does not write. Only with this are loops that
     look things up in tables turned into vector instructions."""
     module = builder.module
     domain = module.add_metadata(["sidestep.raster"])

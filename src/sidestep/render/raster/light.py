@@ -194,7 +194,7 @@ def shade_sun_softly(line: L.Line, light: Array, shadow: L.ShadowArrays, far: Ar
 
 @inlined
 def clamp32(value: np.float32) -> np.float32:
-    """Within 0 … 1."""
+    """The value, limited to 0 … 1."""
     value = value if value > ZERO else ZERO
     return value if value < UNIT else UNIT
 

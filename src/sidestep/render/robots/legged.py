@@ -140,7 +140,7 @@ SHOULDER_Y, HIP_Y = 0.170, 0.095
 
 
 def make_humanoid(spec: RobotSpec) -> Figure:
-    """As tall as the spec says, with the gait of a person of that size."""
+    """A humanoid as tall as the spec says, with the gait of a person of that size."""
     scale = spec.height / S.REST_HEIGHT
     joints = S.rest_joints(SHOULDER_Y, HIP_Y)[None]
     reach = 1.15 * scale

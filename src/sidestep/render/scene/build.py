@@ -167,8 +167,8 @@ def build_scene(scene: CompiledScene | SceneSpec, seed: int = 0, indoor: bool | 
 
 
 def is_building(footprint: Footprint, indoor: bool) -> bool:
-    """A building region, or outdoors a solid longer than 3 m, wider than 1 m and larger than 8 m² that looks like no
-    parked car and has no name that tells what it is; neither where its height is given as less than 2.2 m."""
+    """A building region, or outdoors a solid longer than 3 m, wider than 1 m and larger than 8 m² that is not shaped
+    like a parked car and has no name of another thing; neither if its height is given as less than 2.2 m."""
     given = footprint.region.height
     if footprint.region.kind == "building":
         return not given or given >= LOWEST_BUILDING

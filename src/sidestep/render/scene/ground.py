@@ -114,7 +114,7 @@ def _lane_lines(frame: Frame) -> list[Any]:
 
 
 def _stop_lines(frame: Frame, road: Any, crosswalks: list[Any]) -> list[Any]:
-    """Before each crosswalk, across the half of the road that drives towards it (on the right)."""
+    """Stop lines before each crosswalk, across the half of the road that drives towards it (on the right)."""
     lines: list[Any] = []
     wide = frame.width / 2 - EDGE - LINE
     if frame.width < 5.0:

@@ -94,7 +94,7 @@ def _check_extent(file: Path, mesh: Mesh) -> None:
     extent = float((high - low).max())
     if not SMALLEST <= extent <= LARGEST:
         raise BadInput(
-            f"{file}: the place would be {extent:.3g} m across; {SMALLEST:g} m to {LARGEST / 1000:g} km is believed. "
+            f"{file}: the place would be {extent:.3g} m across; {SMALLEST:g} m to {LARGEST / 1000:g} km are accepted. "
             "Is it in millimetres, centimetres or feet? Give scale=0.001, 0.01 or 0.3048"
         )
 

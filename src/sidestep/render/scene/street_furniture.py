@@ -172,7 +172,7 @@ def add_tree(builder: MeshBuilder, piece: FurniturePiece) -> None:
 
 CAR = Semantic.VEHICLE
 LAMPS_PROUD_M = 0.012
-"""By which the lamps of a car stand out of its ends."""
+"""Distance by which the lamps of a car stand out of its ends."""
 
 
 def add_parked_car(builder: MeshBuilder, piece: FurniturePiece) -> None:

@@ -1,6 +1,6 @@
 """Top-view pictures of a world, for anything that shows one: reports, videos, Gymnasium's ``rgb_array``.
 
-:class:`~sidestep.render.top_view.view.TopView` paints what it is told: poses, trails, contacts. It knows
+:class:`~sidestep.render.top_view.view.TopView` paints the poses, trails and contacts that it is given. It knows
 neither records nor environments, needs no display, and paints some hundred frames a second. Colours are in
 ``palette``.
 """

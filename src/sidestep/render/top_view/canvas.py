@@ -224,7 +224,7 @@ class Canvas:
         self.shape([(x, y)], colour, alpha, radius=radius, stroke=stroke)
 
     def paint(self, image: Picture) -> None:
-        """Paint everything into ``image`` (H, W, 3) and start anew."""
+        """Paint everything into ``image`` (H, W, 3) and empty the canvas."""
         if self._styles:
             points = np.array(self._points, dtype=np.float32)
             starts = np.array(self._starts, dtype=np.int32)

@@ -29,7 +29,7 @@ Lanes = Annotated[
     Discriminator(lambda value: "lines" if isinstance(value, list | tuple) else "number"),
 ]
 CLOSEST_M = 0.01
-"""Between two points of a lane."""
+"""Least distance between two points of a lane."""
 
 
 class Arm(Model):
@@ -40,7 +40,7 @@ class Arm(Model):
     """Direction from the junction outwards; with it lanes are numbers, along a straight road of ``length_m``."""
     length_m: Positive = 60.0
     stop_m: Positive = 13.0
-    """How far from the centre lanes end before the junction, and begin after it."""
+    """Distance from the centre at which lanes end before the junction and begin after it."""
     lanes_in: Lanes = 1
     """Lines lead to the junction."""
     lanes_out: Lanes = 1

@@ -21,7 +21,7 @@ STRAIGHT_RAD = 0.6
 CONNECTION_PIECES = 24
 KERB_PIECES = 12
 MEDIAN_M = 1.5
-"""Between directions that are farther apart than this lies a painted median, with a line at either side."""
+"""Directions that are farther apart than this have a painted median between them, with a line at either side."""
 OVERLAP = "{} overlap; turn them apart, increase stop_m, or take lanes away"
 SAME_CORNER_M = 0.3
 """Corners of neighbouring lanes that are nearer to each other are one."""

@@ -226,7 +226,8 @@ def lay_things(data: OsmData, walks: list[Any], taken: Any, clip: Any | None) ->
 
 
 def _heading(node: OsmNode, walks: list[Any]) -> float:
-    """Along the nearest walking line; across ``direction`` (clockwise from north, where one looks) if it is stated."""
+    """Heading along the nearest walking line; across ``direction`` (clockwise from north, where one looks) if it is
+    stated."""
     try:
         return -math.radians(float(node.tags["direction"]))
     except (KeyError, ValueError):

@@ -125,7 +125,7 @@ def _positions(root: ElementTree.Element, where: str) -> dict[str, tuple[float, 
         except ValueError:
             raise BadInput(f"{where}: node {name:.30}: lon and lat must be numbers; export the file again") from None
         if not (abs(lon) <= 180.0 and abs(lat) <= 90.0):
-            raise BadInput(f"{where}: node {name:.30}: lon {lon}, lat {lat} is no place on Earth; correct or remove it")
+            raise BadInput(f"{where}: node {name:.30}: lon {lon}, lat {lat} is not on Earth; correct or remove it")
         positions[name] = (lon, lat)
     if not positions:
         raise BadInput(f"{where}: has no nodes; export the extract with its nodes and ways")
@@ -193,19 +193,19 @@ FEET_M = 0.3048
 
 
 class OsmOptions(Model):
-    """What stands for what the map does not say. Lengths in m."""
+    """Values for what the map does not say. Lengths in m."""
 
     sidewalk_width: Positive = 2.0
     crossing_width: Positive = 3.0
     kerb_width: Positive = 0.15
     """Cut from the road where a sidewalk begins."""
     ramp_length: Positive = 1.0
-    """From the road's edge into the sidewalk, at both ends of a crossing."""
+    """Length from the road's edge into the sidewalk, at both ends of a crossing."""
     corner_radius: NonNegative = 4.0
-    """Of the kerb where roads meet."""
+    """Radius of the kerb where roads meet."""
     storey_height: Positive = 3.0
     building_height: Positive = 7.5
-    """Of a building with neither height nor storeys."""
+    """Height of a building with neither height nor storeys."""
 
 
 def metres(text: str | None) -> float | None:
@@ -249,7 +249,7 @@ def is_area(tags: Tags) -> bool:
 
 
 def _elsewhere(tags: Tags) -> bool:
-    """Above or below the street, indoors, or not there yet."""
+    """Whether it is above or below the street, indoors, or not built yet."""
     tunnel = tags.get("tunnel", "no") not in ("no", "building_passage")
     return tunnel or tags.get("layer", "0") not in ("0", "") or tags.get("indoor") == "yes" or "level" in tags
 
@@ -269,13 +269,14 @@ def road_width(tags: Tags) -> float:
 
 
 def path_width(tags: Tags, options: OsmOptions) -> float:
-    """Of a footway, path or pedestrian street."""
+    """Width of a footway, path or pedestrian street."""
     usual = options.sidewalk_width if tags.get("footway") == "sidewalk" else PATH_WIDTHS.get(tags["highway"], 2.0)
     return min(metres(tags.get("width")) or usual, 30.0)
 
 
 def sidewalk_width(tags: Tags, side: str, options: OsmOptions) -> float | None:
-    """Of the sidewalk on the ``left`` or ``right`` of a road's direction, from the road's tags; None: there is none.
+    """Width of the sidewalk on the ``left`` or ``right`` of a road's direction, from the road's tags; None: there is
+    none.
 
     ``separate`` says that the sidewalk is drawn as a way of its own.
     """

@@ -44,7 +44,8 @@ class RoadPart:
     sidewalks: tuple[float, float]  # m, left and right; 0: none
 
     def reach(self, side: int, share: float) -> float:
-        """From the centre line to ``share`` of the sidewalk's width, m; the road's edge where there is none."""
+        """Distance from the centre line to ``share`` of the sidewalk's width, m; the road's edge where there is
+        none."""
         return self.half + share * self.sidewalks[side]
 
 

@@ -41,7 +41,7 @@ class WalkLine:
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """Between two points where lines meet."""
+    """A line between two points where lines meet."""
 
     points: FloatArray
     width: float
@@ -222,7 +222,7 @@ def _medial_axis(area: Any) -> nx.Graph[Node]:
 
 
 def _branch(axis: nx.Graph[Node], leaf: Node) -> tuple[list[Node], float]:
-    """From a dead end to the first junction, and its length, m."""
+    """The nodes from a dead end to the first junction, and the length of that branch, m."""
     path, length = [leaf], 0.0
     while True:
         ahead = [node for node in axis.neighbors(path[-1]) if len(path) < 2 or node != path[-2]]

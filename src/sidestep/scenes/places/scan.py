@@ -52,7 +52,7 @@ def read_triangles(path: Path) -> FloatArray:
         raise BadInput(f"{path}: has no triangles; export the mesh itself in a scene, not only lights or points")
     if not (np.abs(triangles) <= FARTHEST).all():
         raise BadInput(
-            f"{path}: has positions that are no numbers or more than {FARTHEST / 1000:g} km from the origin; repair it"
+            f"{path}: has positions that are not finite or more than {FARTHEST / 1000:g} km from the origin; repair it"
         )
     return np.asarray(triangles[..., [0, 2, 1]] * (1.0, -1.0, 1.0))
 
@@ -153,7 +153,7 @@ def _check_scale(triangles: FloatArray, file: Path) -> None:
     if not SMALLEST_EXTENT <= extent <= LARGEST_EXTENT:
         raise BadInput(
             f"{file}: the place is {extent:.3g} m across, {SMALLEST_EXTENT:g} m to "
-            f"{LARGEST_EXTENT / 1000:g} km are believed; "
+            f"{LARGEST_EXTENT / 1000:g} km are accepted; "
             "is it in millimetres, centimetres or feet? Export it in metres"
         )
 

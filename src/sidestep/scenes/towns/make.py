@@ -215,7 +215,7 @@ def resolve_town(reference: str) -> SceneSpec:
 
 
 def make_window(reference: str) -> SceneSpec:
-    """The same, made anew."""
+    """The scene of a window, generated without the cache."""
     roads = reference.endswith(ROADS)
     name, at, box = reference.removeprefix(PREFIX).removesuffix(ROADS).partition("@")
     name, long, number = name.partition("/long/")
@@ -236,7 +236,7 @@ def make_window(reference: str) -> SceneSpec:
 
 @cache
 def _generator_hash() -> str:
-    """Of the sources that make towns and the versions of the libraries that they call."""
+    """Hash of the sources that make towns and of the versions of the libraries that they call."""
     files = [*Path(__file__).parent.glob("*.py"), *(Path(str(module.__file__)) for module in MODULES)]
     found = hashlib.sha256()
     for path in sorted(files):

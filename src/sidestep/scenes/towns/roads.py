@@ -137,7 +137,7 @@ def _through(
 def _round_island(
     a: FloatArray, da: FloatArray, b: FloatArray, db: FloatArray, centre: FloatArray, radius: float
 ) -> FloatArray:
-    """To the ring of a roundabout, along it against the clock, and away."""
+    """The line to the ring of a roundabout, along it counter-clockwise, and away."""
     start, end = (float(exact.arctan2(*(point - centre)[::-1])) for point in (a, b))
     wedge = (end - start) % (2 * np.pi)
     merge = min(MERGE_RAD, 0.45 * wedge)

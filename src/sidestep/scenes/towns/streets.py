@@ -51,7 +51,7 @@ class Zones:
 
     @property
     def inward(self) -> float:
-        """From the middle of the sidewalk to the lots, m."""
+        """Distance from the middle of the sidewalk to the lots, m."""
         return self.sidewalk / 2 + self.frontage
 
 
@@ -265,7 +265,7 @@ Half = tuple[int, int]  # street, side
 
 @dataclass(frozen=True, eq=False)
 class Corner:
-    """From the end of one half street to the start of the next, round a junction."""
+    """A corner of a junction: from the end of one half street to the start of the next."""
 
     after: Half
     junction: int

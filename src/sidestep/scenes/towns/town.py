@@ -38,7 +38,7 @@ from sidestep.types.scene import Region, SceneSpec
 
 Box = tuple[float, float, float, float]
 ROADS = "+roads"
-"""At the end of a scene's name: with lanes, for traffic."""
+"""Suffix of a scene's name: the scene has lanes, for traffic."""
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ def _join_corner(
 def _join_plaza(
     graph: nx.Graph[int], walks: WalkLines, plaza: Plaza, block: int, on_half: dict[Half, list[tuple[float, int]]]
 ) -> None:
-    """From street to street, on either side of the basin."""
+    """Add the links from street to street, on either side of the basin."""
     ends = []
     for half, station in zip(plaza.halves, plaza.stations, strict=True):
         node = _add_node(graph, walks.streets[half[0]], half[0], half[1], station)

@@ -1,12 +1,13 @@
 """A robot from a URDF file: its links at joint position zero, projected to the ground. Collision geometry is taken
-where a link has it, else its visual geometry; meshes are STL (binary and text) and OBJ, of which only the vertices
-are read. Joints are at zero; the root link's frame is the body frame (x ahead, y left, z up). The footprint is a
+where a link has it, else its visual geometry; meshes are STL (binary and text) and OBJ, and only their
+vertices count. Joints are at zero; the root link's frame is the body frame (x ahead, y left, z up). The footprint is a
 disc where the body is round, else a convex polygon of few corners around its hull. Limits of the drive are not part
 of URDF and are given by the caller.
 """
 
 from __future__ import annotations
 
+import io
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from math import isfinite, pi
@@ -22,47 +23,27 @@ from sidestep.types.base import FloatArray
 from sidestep.types.robot import DynamicsName, Footprint, RobotLimits, RobotSpec
 
 LARGEST_MESH = 100_000_000  # bytes
-_STL_HEADER = 84  # 80 bytes of text and the number of triangles
-_STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
+MESH_TYPES = (".stl", ".obj")
 
 
 def read_vertices(path: Path) -> FloatArray:
     """Vertices (N, 3) float64 of a mesh, in the file's own unit."""
-    data = read_bytes(path, "mesh", LARGEST_MESH)
-    match path.suffix.lower():
-        case ".stl":
-            vertices = _binary_stl(data)
-            if vertices is None:
-                vertices = _tagged_lines(data, b"vertex", path)
-        case ".obj":
-            vertices = _tagged_lines(data, b"v", path)
-        case other:
-            raise BadInput(f"{path}: meshes of type {other or 'unknown'} are not read; convert it to STL or OBJ")
+    data, kind = read_bytes(path, "mesh", LARGEST_MESH), path.suffix.lower()
+    if kind not in MESH_TYPES:
+        raise BadInput(f"{path}: meshes of type {kind or 'unknown'} are not read; convert it to STL or OBJ")
+    import trimesh
+
+    try:
+        scene = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], process=False, skip_materials=True)
+        parts = [np.asarray(part.vertices, np.float64).reshape(-1, 3) for part in scene.geometry.values()]
+    except Exception as error:  # readers of foreign formats raise exceptions of any type
+        raise BadInput(f"{path}: not a readable {kind[1:].upper()} file ({error!s:.200})") from None
+    vertices = np.concatenate([*parts, np.zeros((0, 3))])
     if not len(vertices):
         raise BadInput(f"{path}: no vertices found")
     if not np.isfinite(vertices).all():
         raise BadInput(f"{path}: has vertices that are not finite")
     return vertices
-
-
-def _binary_stl(data: bytes) -> FloatArray | None:
-    """The vertices, or None where the length does not fit the number of triangles: then it is a text file."""
-    if len(data) < _STL_HEADER:
-        return None
-    count = int.from_bytes(data[80:_STL_HEADER], "little")
-    if len(data) != _STL_HEADER + count * _STL_TRIANGLE.itemsize:
-        return None
-    triangles = np.frombuffer(data, dtype=_STL_TRIANGLE, offset=_STL_HEADER)
-    return triangles["vertices"].reshape(-1, 3).astype(np.float64)
-
-
-def _tagged_lines(data: bytes, tag: bytes, path: Path) -> FloatArray:
-    """The three numbers after ``tag`` on every line that begins with it."""
-    rows = [words[1:4] for line in data.splitlines() if (words := line.split()) and words[0] == tag]
-    try:
-        return np.array([[float(word) for word in row] for row in rows], dtype=np.float64).reshape(-1, 3)
-    except ValueError:
-        raise BadInput(f"{path}: is not a readable {path.suffix[1:].upper()} file") from None
 
 
 _SMALLEST_TURN = 1e-12  # m², cross product below which a corner counts as straight

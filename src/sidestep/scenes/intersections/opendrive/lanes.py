@@ -29,9 +29,9 @@ JOINT_M = 1.5
 SPEED_LIMIT = 13.9
 """m/s, of roads that do not state one."""
 SHARE_S, GREEN_S, YELLOW_S = 20.0, 14.0, 3.0
-"""Of lights that have green together: their share of the cycle, green and yellow."""
+"""Lights that have green together: their share of the cycle, green and yellow, s."""
 Strips = dict[tuple[str, int], LaneStrip]
-"""By road and number of the section."""
+"""Strips by road and number of the section."""
 
 
 class LaneId(NamedTuple):
@@ -232,7 +232,8 @@ def _speed_limit(strip: LaneStrip, number: int) -> float | None:
 
 
 def _ranks(network: RoadNetwork) -> dict[str, int]:
-    """Of connecting roads, by the priorities of their junctions: who has to wait has the lower number."""
+    """Ranks of connecting roads by the priorities of their junctions: the road that has to wait has the lower
+    number."""
     ranks: dict[str, int] = {}
     for junction in network.junctions.values():
         order: nx.DiGraph[str] = nx.DiGraph([(low, high) for high, low in junction.priorities])

@@ -33,7 +33,7 @@ LARGEST = 1e5  # of any number: worlds are at most 100 km from their origin
 LONGEST_M = 20_000.0  # of a road
 LONGEST_ID = 60
 MOST_POINTS = 500_000
-"""Of all lanes of a file."""
+"""Largest number of points of all lanes of a file."""
 SPEED_UNITS = {"m/s": 1.0, "km/h": 1.0 / 3.6, "mph": 0.44704}
 NOWHERE = ("", "-1")
 """Ids that stand for no junction."""
@@ -61,7 +61,7 @@ class Item:
     def id(self) -> str:
         value = self.text("id")
         if len(value) > LONGEST_ID:
-            raise self.error(f"the id has more than {LONGEST_ID} characters; number it anew")
+            raise self.error(f"the id has more than {LONGEST_ID} characters; give it a shorter one")
         return value
 
     def choice(self, key: str, known: Sequence[str], default: str | None = None) -> str:
@@ -75,7 +75,7 @@ class Item:
         try:
             number = float(value)
         except ValueError:
-            raise self.error(f"{key} is {value!r:.40}, which is no number; correct it") from None
+            raise self.error(f"{key} is {value!r:.40}, which is not a number; correct it") from None
         if not low <= number <= high:
             raise self.error(f"{key} is {number:g}; it must be within {low:g} … {high:g}")
         return number
@@ -166,7 +166,7 @@ class LightUse(NamedTuple):
 
     id: str
     is_reference: bool
-    """To a signal of another road, which may be no traffic light."""
+    """Whether it refers to a signal of another road, which need not be a traffic light."""
     s: float
     orientation: str
     """``+`` for lanes in the direction of s, ``-`` for the others, ``none`` for those that end nearer to it."""
@@ -193,7 +193,7 @@ class Road:
     before: RoadLink | None
     after: RoadLink | None
     speeds: tuple[tuple[float, float | None], ...]
-    """From which station on which speed is allowed, m/s."""
+    """(station from which it holds, m; allowed speed, m/s)."""
     objects: tuple[RoadObject, ...]
     lights: tuple[LightUse, ...]
 
@@ -262,7 +262,7 @@ def _unique(items: Iterator[Item], what: str) -> Iterator[Item]:
     seen = set()
     for item in items:
         if item.id() in seen:
-            raise item.error(f"two {what}s have this id; number them anew")
+            raise item.error(f"two {what}s have this id; give each its own")
         seen.add(item.id())
         yield item
 

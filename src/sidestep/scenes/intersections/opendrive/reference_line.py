@@ -6,7 +6,8 @@ Along a line, an arc or a spiral of length L the curvature goes linearly from c0
     heading(s) = h + c0 s + (c1 - c0) s² / 2L,    position(s) = ∫ (cos heading, sin heading) ds,
 
 which is integrated by the rule of Gauss and Legendre with five points for every half radian (error below 1e-9 of the
-length). Polynomials are evaluated. Only ``+ - * /``, square roots and ``sidestep._util.exact``: the same bits everywhere.
+length). Polynomials are evaluated. Only ``+ - * /``, square roots and ``sidestep._util.exact``: the same bits
+everywhere.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from sidestep.scenes.walkways import Curve, unit
 from sidestep.types.base import FloatArray
 
 SPACING_M = 1.0
-"""Between points of what is not straight."""
+"""Distance between points of curved pieces."""
 GAP_M = 0.5
 """Largest gap between a piece of a plan view and the next, and between a road's length and the end of its plan view."""
 MOST_TURN_RAD = 4.0 * math.pi
-"""Of one piece; more is a mistake, as curvatures are radians per metre."""
+"""Largest turn of one piece; more is a mistake, because curvatures are in radians per metre."""
 _PANEL_RAD = 0.5
 _TABLE_M = 0.25
 _NODES = np.array([-0.906179845938664, -0.538469310105683, 0.0, 0.538469310105683, 0.906179845938664])

@@ -24,7 +24,7 @@ SHORTEST_KERB_M = 0.5
 LONGISH = 1.5
 """People walk along the longer sides of a crosswalk if they are longer by this factor, else across the road."""
 KINDS: tuple[RegionKind, ...] = ("road", "kerb", "sidewalk", "verge")
-"""In order of precedence."""
+"""Kinds of regions in order of precedence."""
 
 
 def read_opendrive(path: Path) -> SceneSpec:
