@@ -37,6 +37,8 @@ _HOME = {
     **dict.fromkeys(("Run", "load_record", "load_run", "make", "run"), "sidestep.api"),
     "Policy": "sidestep.interfaces",
     "check_policy": "sidestep.simulation.check",
+    # how records show themselves (``EpisodeRecord.plot``, ``play``): the only link from types to report
+    **dict.fromkeys(("Player", "plot_record", "record_html"), "sidestep.report.inline"),
     **dict.fromkeys(
         (
             "Drive", "EpisodeRecord", "HolonomicVelocity", "Native", "Observation", "Position", "Scenario", "Task",

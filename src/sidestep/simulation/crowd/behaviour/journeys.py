@@ -29,7 +29,7 @@ LEAST_LANE = 0.4
 """Everybody keeps to the right by their own part of the lane, from this to 1."""
 ROUNDS = 60
 GOAL_ROUNDS = 5
-"""So often goals are drawn until there is a plan."""
+"""Number of times goals are drawn before planning gives up."""
 
 
 @dataclass(frozen=True, eq=False)
