@@ -177,7 +177,7 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         return np.flatnonzero(mask)
 
     def step(self, actions: FloatArray) -> tuple[Observations, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
-        """Act in all environments; those that are over start anew at once."""
+        """Act in all environments; those whose episode is over begin a new one at once."""
         environments = self._environments
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs, 2):
@@ -261,7 +261,7 @@ def _check_same_vehicles(worlds: Sequence[World]) -> None:
 
 
 def _cores() -> int:
-    """How many cores this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

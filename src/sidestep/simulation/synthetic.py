@@ -210,7 +210,7 @@ class _Company:
         agents[layout.GOAL_Y, :n][who] = goal[who, 1]
 
     def _send_away(self, now: float) -> None:
-        """Who has stood long enough leaves; companions leave with their leader."""
+        """Let people who have stood long enough leave; companions leave with their leader."""
         flags, agents, n = self._flags, self._agents, self._count
         gone = (flags[layout.ACTIVE, :n] == 0) & np.isfinite(self._since)
         way = agents[[layout.GOAL_X, layout.GOAL_Y], :n] - agents[[layout.PX, layout.PY], :n]

@@ -32,7 +32,7 @@ from sidestep.types.base import FloatArray, Model, Positive
 from sidestep.types.sensors import LidarSettings, PedestrianSensing
 
 DEFAULT_RAYS = 180
-"""Of the learning lidar where the scenario's ``sensors.lidar`` does not say."""
+"""Rays of the learning lidar unless the scenario's ``sensors.lidar`` sets them."""
 SPARE_M = 0.01
 """Added to the distance up to which walls are looked at: rounding must not lose one."""
 MOST_CORNERS = 8

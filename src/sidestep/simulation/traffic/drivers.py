@@ -1,6 +1,6 @@
-"""Who drives a vehicle: a driver sees the road around it before every step and answers a command, as a policy does.
+"""Drivers of vehicles. A driver sees the road around it before every step and returns a command, as a policy does.
 
-Only ``+ - * /``, square roots and ``sidestep._util.exact`` are used, so that traffic has the same bits on every machine.
+Only ``+ - * /``, square roots and ``sidestep._util.exact`` are used, so traffic has the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class DrivingTask(NamedTuple):
     scene: CompiledScene
     step_s: float
     rng: np.random.Generator
-    """Of this vehicle in this episode; ``sidestep._util.exact`` draws from it with the same bits everywhere."""
+    """This vehicle's own in this episode; ``sidestep._util.exact`` draws from it with the same bits everywhere."""
     where: str
     """Scenario and vehicle, for errors."""
 
