@@ -14,6 +14,7 @@ until it is used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sidestep._util.record_display import show_records_with as _show_records_with
 from sidestep.version import __version__
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ _HOME = {
     **dict.fromkeys(("Run", "load_record", "load_run", "make", "run"), "sidestep.api"),
     "Policy": "sidestep.interfaces",
     "check_policy": "sidestep.simulation.check",
-    # how records show themselves (``EpisodeRecord.plot``, ``play``): the only link from types to report
-    **dict.fromkeys(("Player", "plot_record", "record_html"), "sidestep.report.inline"),
     **dict.fromkeys(
         (
             "Drive", "EpisodeRecord", "HolonomicVelocity", "Native", "Observation", "Position", "Scenario", "Task",
@@ -79,3 +78,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+_show_records_with(lambda: import_module("sidestep.report.inline"))

@@ -30,7 +30,7 @@ def scenario() -> Scenario:
         "name": "leaving",
         "suite": "tests",
         "scene": straight_road(),
-        "robots": [{"spec": "pioneer_3dx", "start": [115, LANE_Y - 5.0, np.pi / 2], "goal": [115, 10]}],
+        "robots": [{"spec": "point", "start": [115, LANE_Y - 5.0, np.pi / 2], "goal": [115, 10]}],
         "traffic": [car],
         "rules": {"step_s": 0.1, "time_limit_s": 10},
     }
@@ -58,7 +58,7 @@ def test_no_sensor_sees_a_vehicle_that_has_left() -> None:
     left = there.index(False)
     assert 5 < left < STEPS - 5
     assert not any(there[left:])
-    before, after = seen[left - 1], seen[left]
+    before = seen[left - 1]
     assert (before["semantic"] == Semantic.VEHICLE).any()
     assert before["lidar"].min() < 6.0
     assert before["grid"][2].any()
@@ -66,7 +66,6 @@ def test_no_sensor_sees_a_vehicle_that_has_left() -> None:
         assert not (now["semantic"] == Semantic.VEHICLE).any()
         assert not now["grid"][2].any()
         assert (now["lidar"] > 6.0).all()
-    assert np.array_equal(seen[-1]["rgb"], after["rgb"])
 
 
 class Stands:

@@ -212,9 +212,12 @@ class EnvironmentBatch:
             for _ in range(1 + self._workers.count)
         ]
 
-    def step(self) -> None:
-        """Carry out ``action`` in every environment. A robot whose episode is over has left its world."""
-        if not self._is_directed:
+    def step(self, watch: Callable[[], None] | None = None) -> None:
+        """Carry out ``action`` in every environment. A robot whose episode is over has left its world.
+
+        ``watch`` is called between the simulation steps of a held action, for cameras, which have their own clock.
+        """
+        if not self._is_directed and (watch is None or self._every.max() == 1):
             self._make_steps()
             return
         if not np.isfinite(self.action).all():  # before directors act
@@ -222,12 +225,15 @@ class EnvironmentBatch:
         every = int(self._every.max())
         for step in range(every):  # directors act before each simulation step
             self._span[:] = step, step + 1
+            if step and watch is not None:
+                watch()
             if step:
                 self.worlds.running[:] = (self.ending == RUNNING).any(axis=1) & (step < self._every)
             self.worlds.direct()
             self._make_steps()
         if every > 1:
             self.worlds.running[:] = 1
+        self._span[:] = 0, self._pool_every.max()
 
     def _make_steps(self) -> None:
         if not environment.open_step(self._counters, self.action):

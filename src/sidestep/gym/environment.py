@@ -196,7 +196,8 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
             row[0], row[1] = action
         except (TypeError, ValueError):
             raise BadInput(f"an action is two numbers in [-1, 1], got {action!r:.80}") from None
-        environments.step()
+        cameras = self._cameras
+        environments.step(None if cameras is None else lambda: cameras.watch(environments.worlds))
         marks = environments.worlds.marks
         ending: int = marks.item(0, 0, ENDING)
         over = ending != RUNNING

@@ -14,7 +14,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.interfaces import SensorContext
+from sidestep.interfaces import SensorContext, SensorView
 from sidestep.kernels.observation import AGENT_FEATURES, GRID_LAYERS, ROBOT_FEATURES
 from sidestep.render.target import WorkerThreads
 from sidestep.simulation.build import World, WorldBuilder
@@ -168,11 +168,18 @@ class EnvironmentCameras:
             self._feeds[b] = self._feed(world)
         self._worlds[b], self._detectors[b] = world, detector_of_everybody(world)
 
+    def watch(self, worlds: Worlds) -> None:
+        """Let all cameras see a simulation step within a held action, at which a picture may be due."""
+        self._workers.run_side_by_side(lambda b: self._feeds[b].watch(self._view(worlds, b)), range(len(self._feeds)))
+
+    def _view(self, worlds: Worlds, b: int) -> SensorView:
+        return view_for_sensors(worlds, b, self._worlds[b], self._detectors[b])
+
     def look(self, worlds: Worlds, which: IntArray | Sequence[int]) -> None:
         """Refresh the pictures of the environments ``which``."""
 
         def draw(b: int) -> None:
-            seen = self._feeds[b].sense(view_for_sensors(worlds, b, self._worlds[b], self._detectors[b]))
+            seen = self._feeds[b].sense(self._view(worlds, b))
             for name in self._sensors:
                 self.pictures[name][b] = seen[name]
 

@@ -183,9 +183,10 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         if actions.shape != (self.num_envs, 2):
             raise BadInput(f"actions must have shape ({self.num_envs}, 2), got {actions.shape}")
         environments.action[:, 0] = actions
-        environments.step()
-        if self._cameras is not None:
-            self._cameras.look(environments.worlds, np.arange(self.num_envs))
+        cameras = self._cameras
+        environments.step(None if cameras is None else lambda: cameras.watch(environments.worlds))
+        if cameras is not None:
+            cameras.look(environments.worlds, np.arange(self.num_envs))
         ending = environments.ending[:, 0].copy()
         reward = environments.reward[:, 0].copy()
         over = ending != 0

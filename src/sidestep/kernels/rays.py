@@ -69,7 +69,7 @@ def make_ray_table(angle_min: float, angle_increment: float, rays: int) -> Float
 
 
 def make_scratch(segments: int, discs: int) -> FloatArray:
-    """Working memory of :func:`cast_lidar` for up to so many primitives."""
+    """Working memory of :func:`cast_lidar` for up to this many primitives."""
     return np.empty((SCRATCH_ROWS, max(segments, discs, 1)), np.float64)
 
 

@@ -145,7 +145,7 @@ class CrowdModelDirector:
         self._person_id, self._walls = person_id, walls
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
-        """Set the velocities of those who are there. That is no event."""
+        """Set the velocities of the people present. Causes no events."""
         agents, flags = worlds.agents[b], worlds.flags[b]
         here = flags[layout.ACTIVE] == 1
         part = slice(self._first, self._first + len(self._person_id))

@@ -89,8 +89,8 @@ class LiveState:
     time: float  # s
     robot: tuple[float, float, float]  # x, y (m), heading (rad)
     robot_speed: float  # m/s
-    others: tuple[tuple[float, float, float], ...]  # x, y, heading of the other robots and the vehicles that are there
-    people: tuple[PersonState, ...]  # those who are there
+    others: tuple[tuple[float, float, float], ...]  # x, y, heading of the other robots and vehicles present
+    people: tuple[PersonState, ...]  # people present
     started: bool
     """Whether the participant may set off: an event of the scenario was triggered, or there is none to wait for."""
     done: bool

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-import sidestep
+from sidestep._util.record_display import record_display
 from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, FloatArray, IntArray, frozen_array
 from sidestep.types.outcome import Outcome
@@ -303,11 +303,11 @@ class EpisodeRecord:
     def plot(self, time: float | None = None, **options: Any) -> Any:
         """A picture from above at ``time`` (s; None: the end), as a Pillow image, or drawn into ``ax``. Options:
         ``size``, ``velocities``, ``personal_space``, ``ax`` (``sidestep.report.inline.plot_record``)."""
-        return sidestep.plot_record(self, time, **options)
+        return record_display().plot_record(self, time, **options)
 
     def play(self, height: int = 640) -> Any:
         """A player in 3D and from above, which notebooks show; ``play().save("episode.html")`` writes it as a page."""
-        return sidestep.Player(self, height)
+        return record_display().Player(self, height)
 
     def __repr__(self) -> str:
         outcome, count = str(self.outcome).replace("_", " "), len(self.person_id)
@@ -317,7 +317,7 @@ class EpisodeRecord:
         )
 
     def _repr_html_(self) -> str:
-        html: str = sidestep.record_html(self)
+        html: str = record_display().record_html(self)
         return html
 
     def meaning(self) -> dict[str, Any]:

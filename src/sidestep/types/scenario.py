@@ -344,8 +344,8 @@ class LaneTraffic(Model):
     """Vehicles per kilometre of lane outside of junctions, in place of ``count``, at most 100; they may start on every
     such lane."""
     returns_s: Positive | None = None
-    """After so many seconds a vehicle that has left the scene comes in again where its lanes begin, as soon as there
-    is room; None: it is gone."""
+    """Time in seconds after which a vehicle that has left the scene comes in again where its lanes begin, as soon as
+    there is room; None: it does not return."""
     parked_share: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Share of the scene's parking bays in which a car stands."""
     kinds: dict[str, Positive] = Field(default_factory=lambda: {"car": 8.0, "van": 1.0, "bicycle": 1.0})

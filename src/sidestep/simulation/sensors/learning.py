@@ -138,7 +138,7 @@ def make_senses(view: LearningView, sight: FloatArray) -> Senses:
 
 
 def make_sense_scratch(view: LearningView, walls: int, columns: int, vehicles: int) -> SenseScratch:
-    """Working memory of one thread, for worlds of up to so many walls, columns of agents and vehicles."""
+    """Working memory of one thread, for worlds of up to this many walls, columns of agents and vehicles."""
     edges = walls + MOST_CORNERS * vehicles
     return SenseScratch(
         np.zeros((edges, 4), np.float32),

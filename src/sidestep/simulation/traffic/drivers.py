@@ -137,7 +137,7 @@ class FollowPath(VehicleDriver):
         return Velocity(speed, speed * curvature)
 
     def _stopping(self, metres: float) -> float:
-        """The speed from which the vehicle can stop within so many metres, m/s."""
+        """The speed from which the vehicle can stop within this distance, m/s."""
         return sqrt(2.0 * self._deceleration * max(metres, 0.0))
 
     def _project(self, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -167,7 +167,7 @@ class FollowPath(VehicleDriver):
         return float(gaps.min()) - self._done - self._front
 
     def _point_at(self, along: float) -> tuple[float, float]:
-        """The point after so many metres of path; beyond its end, on the straight line that goes on."""
+        """The point after this many metres of path; beyond its end, on the straight line that goes on."""
         k = min(int(np.searchsorted(self._start, along, side="right")) - 1, len(self._length) - 1)
         share = (along - float(self._start[k])) / float(self._length[k])
         return (
