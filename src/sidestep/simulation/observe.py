@@ -38,9 +38,9 @@ def route_to_goal(world: World, robot: int = 0) -> FloatArray:
     if place.route or not len(world.scene.wall_points):
         return np.array([*place.route, place.goal])
     for spare in (ROUTE_SPARE_M, 0.0):
-        way = _path_to_goal(world, robot, spare)
-        if way is not None:
-            return way[1:]
+        path = _path_to_goal(world, robot, spare)
+        if path is not None:
+            return path[1:]
     return np.array([place.goal])
 
 
@@ -53,8 +53,8 @@ def shortest_path_length(world: World, robot: int = 0) -> float:
         return path_length(np.array([place.start[:2], *place.route, place.goal]))
     if not len(world.scene.wall_points):
         return float(exact.hypot(place.goal[0] - place.start[0], place.goal[1] - place.start[1]))
-    way = _path_to_goal(world, robot, 0.0)
-    return float("nan") if way is None else path_length(way)
+    path = _path_to_goal(world, robot, 0.0)
+    return float("nan") if path is None else path_length(path)
 
 
 def _path_to_goal(world: World, robot: int, spare: float) -> FloatArray | None:

@@ -189,10 +189,10 @@ def swap(board: Board, one: int, other: int) -> bool:
         for lead, trail in ((one, other), (other, one)):
             begin = len(board.moves)
             if _multipush(board, lead, trail, junction) and _make_room(board, lead, trail):
-                way = board.moves[begin:]
+                moves = board.moves[begin:]
                 _exchange(board, lead, trail)
                 roles = {one: other, other: one}
-                for agent, here, _ in reversed(way):
+                for agent, here, _ in reversed(moves):
                     board.move(roles.get(agent, agent), here)
                 return True
             board.take_back(begin)
