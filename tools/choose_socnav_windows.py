@@ -24,7 +24,7 @@ import yaml
 
 from sidestep.datasets import load_dataset
 from sidestep.simulation.replay import load_replay
-from sidestep.suites.socnav import Episode, socnav_data
+from sidestep.suites.socnav import PublishedEpisode, socnav_data
 from sidestep.types.outcome import Rules
 from sidestep.types.scenario import ReplayPlacement
 
@@ -53,7 +53,7 @@ def published_starts(dataset: str) -> list[float]:
     return sorted({window.first_frame / rec.recorded_hz for rec, window in used if rec.dataset == dataset})
 
 
-def routes_of(scene: str) -> list[Episode]:
+def routes_of(scene: str) -> list[PublishedEpisode]:
     """The published episodes of a floor plan with distinct starts and goals."""
     chosen = {(e.start, e.goal): e for e in socnav_data().episodes if e.scene == scene and not e.duplicate_of}
     return list(chosen.values())

@@ -14,6 +14,7 @@ until it is used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sidestep._util.record_display import show_records_with as _show_records_with
 from sidestep.version import __version__
 
 if TYPE_CHECKING:
@@ -77,3 +78,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+_show_records_with(lambda: import_module("sidestep.report.inline"))

@@ -139,7 +139,7 @@ def test_a_damaged_archive_of_a_model(tmp_path: Path) -> None:
     at = damaged.rindex(b"PK\x01\x02") + 42  # where the member begins, in the central directory
     damaged[at : at + 4] = b"\xff\xff\xff\x7f"
     path.write_bytes(bytes(damaged))
-    with pytest.raises(BadInput, match=r"m\.zip: is no file of Stable-Baselines3"):
+    with pytest.raises(BadInput, match=r"m\.zip: not a Stable-Baselines3 file"):
         load_sb3(str(path))
 
 

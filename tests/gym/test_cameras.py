@@ -119,6 +119,26 @@ def test_an_environment_sees_what_a_policy_of_the_benchmark_sees() -> None:
     assert changes == [False, False, True, False, True, False]
 
 
+def test_pictures_are_taken_between_the_steps_of_a_held_action() -> None:
+    """As for a policy: frames are due at 0, 0.4, 0.8 s, actions hold for 0.3 s."""
+    camera = {**SMALL, "rate_hz": 2.5}
+    walker = {"start": [3.0, 1.0], "waypoints": [[3.0, -3.0]], "speed": 1.2}
+    scenario = by_hand([walker], walled=True, goal=(4.5, 0.0), step_s=0.1, control_every=3, time_limit_s=2.0)
+    env = CrowdEnv("Scenario", scenario=scenario, sensors=ALL, camera=camera)
+    seen = [env.reset(options={"world_seed": 5})[0]] + [env.step(FORWARD)[0] for _ in range(5)]
+    policy = Still()
+    run_episode(env.scenario, policy, seed=5, act_limit_s=None)
+    for mine, theirs in zip(seen, policy.seen[:6], strict=True):
+        for name in ALL:
+            assert np.array_equal(mine[name], getattr(theirs, name))
+    vector = CrowdVectorEnv(2, "Scenario", pool=2, threads=2, scenario=env.scenario, sensors=ALL)
+    vector.reset(seed=0)
+    batch = [vector.step(np.tile(FORWARD, (2, 1)))[0] for _ in range(5)]
+    vector.close()
+    for mine, theirs in zip(seen[1:], batch, strict=True):
+        assert np.array_equal(mine["semantic"], theirs["semantic"][0])  # the people are placed by hand
+
+
 def test_a_copy_goes_on_alike() -> None:
     env = CrowdEnv("Crossing", people=2, sensors=("rgb",), camera=SMALL)
     env.reset(seed=1)

@@ -27,6 +27,7 @@ from sidestep.types import HolonomicVelocity, Native, Observation, Outcome, Scen
 from sidestep.types.decide import outcome_of_event
 from sidestep.types.record import EpisodeRecord
 from tests.gym.scenes import FORWARD, STAND, by_hand, drive, environment, stander
+from tests.simulation.traffic.roads import on_the_road
 
 STATE = [ROBOT_X, ROBOT_Y, ROBOT_HEADING, ROBOT_VX, ROBOT_VY, ROBOT_OMEGA]
 ALL_END = [outcome.value for outcome in Outcome]
@@ -48,6 +49,12 @@ SIGN = {"kind": "gesturing", "at": [3.0, 1.0], "trigger_m": 2.9}
 APPROACH = {"kind": "frontal", "at": [6, 0]}
 CAR = {"kind": "car", "path": [[6.0, -8.0], [6.0, 20.0]], "speed": 1.0, "driver": "follow_path"}
 VAN = {"kind": "van", "start": [0.0, 2.0, 0.1], "driver": "parked"}
+
+BRIEF = {"step_s": 0.1, "time_limit_s": 6.0}
+CLOSE_EXIT = {"area": [0, -7, 25, 3], "side": "east", "pose": [25, -1.75, 0], "lateral_m": 5.0, "angle_rad": 1.3}
+ON_LANE = [{"spec": "car", "start": [10, -1.75, 0], "goal": [110, -1.75], "speed": 5.0}]
+ON_THE_ROAD = {"model": "orca", "placement": {"kind": "random", "count": 4, "area": [18, -6, 40, 3]}}
+AHEAD = {"kind": "car", "path": [[20.0, -1.75], [110.0, -1.75]], "speed": 2.0, "driver": "follow_path"}
 
 
 def case(
@@ -86,6 +93,15 @@ CASES: dict[str, Scenario] = {
     "resets, held actions": case(
         "point", [WALKERS], stay_on=["sidewalk"], control_every=3, frozen_after_s=0.5, on_failure="reset",
         ends_on=ALL_END, goal_radius_m=2.0,
+    ),
+    "road": on_the_road(robots=ON_LANE, rules={**BRIEF, "exit": CLOSE_EXIT, "lanes": {"most_invasions": 4}}),
+    "lanes among walkers": on_the_road(
+        robots=ON_LANE,
+        crowd=[ON_THE_ROAD],
+        rules={**BRIEF, "success": "goal", "exit": None, "lanes": {"counts": "any"}, "ends_on": ["success"]},
+    ),
+    "exit, held actions": on_the_road(
+        robots=ON_LANE, traffic=[AHEAD], rules={**BRIEF, "exit": CLOSE_EXIT, "lanes": None, "control_every": 3}
     ),
 }  # fmt: skip
 
@@ -199,6 +215,9 @@ def test_the_actions_above_meet_every_rule() -> None:
     assert {"trigger", "collision_start"} <= met["directed, held actions"]
     touched = {event.subject for seed in range(12) for event in check(CASES["traffic"], seed).events}
     assert "vehicle:1" in touched  # the car yields
+    assert {"lane_crossing", "lane_invasion", "exited", "wrong_exit"} <= met["road"]
+    assert {"lane_crossing", "lane_invasion", "timeout"} <= met["lanes among walkers"]
+    assert {"exited", "wrong_exit", "collision_start"} <= met["exit, held actions"]
 
 
 # endings and rewards by hand

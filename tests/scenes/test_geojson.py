@@ -105,7 +105,7 @@ def test_roads_in_degrees_are_projected_with_the_regions():
 
 def test_roads_that_lead_nowhere_are_named():
     roads = {"lanes": [{"name": "a", "points": [[0, 0], [1, 0]], "next": ["b"]}]}
-    with pytest.raises(BadInput, match=r"x: scene.*'a' goes on to 'b'"):
+    with pytest.raises(BadInput, match=r"x: scene.*'a' continues on 'b'"):
         from_geojson(collection(scene={"roads": roads}), "x")
 
 

@@ -89,7 +89,7 @@ def counts(self: Any, observation: Observation) -> Velocity:
         ({"plan": np.full((3, 2), np.inf), "plan_step_s": 0.5}, "not finite"),
         ({"plan": "ahead", "plan_step_s": 0.5}, "no array"),
         ({"forecast": ([1, 2], np.zeros((2, 3, 2))), "plan_step_s": 0.5}, ""),
-        ({"forecast": [1, 2, 3], "plan_step_s": 0.5}, "no pair"),
+        ({"forecast": [1, 2, 3], "plan_step_s": 0.5}, "not a pair"),
         ({"forecast": ([1], np.zeros((2, 3, 2))), "plan_step_s": 0.5}, "a forecast of 2 people with ids"),
         ({"end_episode": lambda self: None}, "end_episode raised TypeError"),
     ],

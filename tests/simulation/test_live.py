@@ -213,7 +213,7 @@ def test_the_time_limit_ends_the_episode() -> None:
 
 @pytest.mark.parametrize("person", [1, -1])
 def test_a_person_who_is_not_there_is_refused(person: int) -> None:
-    with pytest.raises(BadInput, match=r"person -?1 is not there at time 0; a participant can be one of 0"):
+    with pytest.raises(BadInput, match=r"person -?1 is not present at time 0; choose one of 0"):
         LiveEpisode(meeting(), "stop", person=person)
 
 

@@ -12,19 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
+from sidestep.kernels import road_rules
 from sidestep.simulation import run_episode
 from sidestep.simulation.road_judge import (
     KINDS,
+    SIDES,
     body_middle,
-    crossed_markings,
-    exit_deviation,
     judge_poses,
-    side_left,
+    pack_road_rules,
     wheels_of,
 )
 from sidestep.simulation.robots import load_robot
 from sidestep.types import Drive, EpisodeRecord, Event, Observation, Outcome, Scenario, Task
 from sidestep.types.outcome import ExitRule, Rules
+from tests.simulation import road_reference
 from tests.simulation.traffic.roads import LANE_Y, on_the_road, poses, straight_road
 
 CAR = load_robot("car", None, None)
@@ -72,10 +73,11 @@ def one_wheel(path: list[tuple[float, float]], segments: list[list[float]]) -> l
     """For every step of one wheel whether it crosses."""
     found = []
     for before, after in pairwise(path):
-        crossed = np.zeros(len(KINDS), np.int64)
         kinds = np.ones(len(segments), np.int64)
-        crossed_markings(np.array([before], float), np.array([after], float), np.array(segments, float), kinds, crossed)
-        found.append(int(crossed[1]))
+        crossed = road_rules.crossed_markings(
+            *map(float, before), *map(float, after), np.array(segments, float), kinds, 0, len(segments)
+        )
+        found.append(int(crossed == road_rules.SOLID))
     return found
 
 
@@ -176,6 +178,15 @@ def test_quarters_of_a_second_beyond_the_kerb_count() -> None:
 AREA = ExitRule(area=(0.0, -20.0, 100.0, 20.0), side="east", pose=(100.0, 0.0, 0.0))
 
 
+def side_left(rule: ExitRule, x: float, y: float) -> str | None:
+    side = road_rules.side_left(packed(rule), x, y)
+    return None if side < 0 else SIDES[side]
+
+
+def packed(rule: ExitRule) -> Any:
+    return pack_road_rules(Rules(success="exit", exit=rule))
+
+
 def test_the_side_on_which_an_area_is_left() -> None:
     assert side_left(AREA, 100.0, 20.0) is None
     assert side_left(AREA, 100.1, 0.0) == "east"
@@ -188,9 +199,9 @@ def test_the_side_on_which_an_area_is_left() -> None:
 
 def test_deviation_from_the_exit_is_signed_to_the_left() -> None:
     north = ExitRule(area=(0.0, 0.0, 10.0, 10.0), side="north", pose=(5.0, 10.0, pi / 2))
-    assert exit_deviation(north, 5.5, 11.0, pi / 2 + 0.1) == pytest.approx((-0.5, 0.1))
+    assert road_rules.exit_deviation(packed(north), 5.5, 11.0, pi / 2 + 0.1) == pytest.approx((-0.5, 0.1))
     west = ExitRule(area=(0.0, 0.0, 10.0, 10.0), side="west", pose=(0.0, 5.0, pi))
-    assert exit_deviation(west, -1.0, 4.0, -pi + 0.1) == pytest.approx((1.0, 0.1))
+    assert road_rules.exit_deviation(packed(west), -1.0, 4.0, -pi + 0.1) == pytest.approx((1.0, 0.1))
 
 
 def leave(y: float, heading: float = 0.0, x: float = 100.0, **rule: Any) -> list[Event]:
@@ -346,6 +357,22 @@ def test_what_the_referee_said_follows_from_the_record(name: str) -> None:
     assert record.outcome is EPISODES[name][0], record.events
     again = judge_poses(record.scenario, record.robot, record.robot_pose)
     assert again == [event for event in record.events if event.kind in JUDGED]
+    assert again == road_reference.judge_poses(record.scenario, record.robot, record.robot_pose)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), counts=st.sampled_from(["any", "illegal"]), most=st.integers(0, 6))
+def test_the_kernel_says_what_plain_python_says(seed: int, counts: str, most: int) -> None:
+    rng = np.random.default_rng(seed)
+    heading = np.cumsum(rng.normal(0.0, 0.12, 200)) + rng.choice([0.0, pi / 2, pi])
+    speed = rng.uniform(0.0, 0.8, 200)
+    x = 50.0 + np.cumsum(speed * np.cos(heading))
+    y = LANE_Y + np.cumsum(speed * np.sin(heading))
+    path = poses(x, y, (heading + pi) % (2 * pi) - pi)
+    exit_rule = {"area": [20, -8, 90, 6], "side": "east", "pose": [90, LANE_Y, 0.1], "lateral_m": 2, "angle_rad": 0.5}
+    scenario = on_the_road(rules={"lanes": {"counts": counts, "most_invasions": most}, "exit": exit_rule})
+    for spec in (CAR, load_robot("point", None, None)):
+        assert judge_poses(scenario, spec, path) == road_reference.judge_poses(scenario, spec, path)
 
 
 def test_lane_invasion_ends_an_episode_only_if_the_rules_say_so() -> None:

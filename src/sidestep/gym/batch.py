@@ -33,7 +33,7 @@ from sidestep.simulation.sensors.learning import (
     pack_sight,
 )
 from sidestep.simulation.worlds import Worlds
-from sidestep.types import Outcome, Scenario
+from sidestep.types import Outcome
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.sensors import LidarSettings
 
@@ -47,8 +47,8 @@ class RewardWeights:
     """
 
     success: float = 1.0
-    """Once, when the episode ends with the outcome ``success``: at the goal, or where the task is to stop for a raised
-    hand, for stopping."""
+    """Once, when the episode ends with the outcome ``success``: at the goal, where the task is to stop for a raised
+    hand, for stopping, and where it is to leave an area, for leaving it as ``rules.exit`` says."""
     collision: float = 0.25
     """Subtracted when a contact with a person, a wall or another robot begins."""
     progress: float = 0.1
@@ -60,7 +60,8 @@ class RewardWeights:
     time: float = 0.0
     """Subtracted per second."""
     failure: float = 0.25
-    """Subtracted when the robot leaves its ground, crosses a group, freezes or reaches the goal instead of stopping."""
+    """Subtracted when the robot leaves its ground, crosses a group, freezes, reaches the goal instead of stopping,
+    invades more lanes than ``rules.lanes`` allows, or leaves the area of ``rules.exit`` in a wrong way."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -78,8 +79,8 @@ Job = Callable[[int], Any]
 
 
 class HelperThreads:
-    """``count`` threads that wait to be called. Whoever calls them does not wait for them: a job must be one that they
-    can join late, or not at all.
+    """``count`` threads that wait for work. A caller does not wait for them: a job must allow threads to join late or
+    not at all.
 
     They start with the first call; they end with :meth:`close`, or when nobody holds this object any more.
     """
@@ -137,16 +138,6 @@ ENDINGS: tuple[str, ...] = ("", *(outcome.value for outcome in Outcome))
 """Names of the endings, by the kernels' codes; the empty one is an episode under way."""
 
 
-def refuse_road_rules(scenario: Scenario) -> None:
-    """``BadInput`` if the scenario has rules of the road, which the compiled referee of a batch does not know."""
-    for name, rule in (("exit", scenario.rules.exit), ("lanes", scenario.rules.lanes)):
-        if rule is not None:
-            raise BadInput(
-                f"scenario {scenario.name!r}: this environment does not judge rules.{name}, so its outcomes would "
-                "differ from the benchmark's; use gymnasium.make('sidestep/Intersection-v0'), or leave the rule out"
-            )
-
-
 class EnvironmentBatch:
     """B environments of A robots. Their worlds may be of different scenarios; all have the same robots under test and
     the same number of vehicles.
@@ -174,7 +165,6 @@ class EnvironmentBatch:
         scenarios = {id(world.scenario): world for world in worlds}
         self._view = LearningView(rows, lidar, grid)
         for world in scenarios.values():
-            refuse_road_rules(world.scenario)
             self._view.check(world.scenario, world.robots[0])
         self.size = len(worlds) if size is None else size
         self._pool = Worlds(worlds)
@@ -222,22 +212,28 @@ class EnvironmentBatch:
             for _ in range(1 + self._workers.count)
         ]
 
-    def step(self) -> None:
-        """Carry out ``action`` in every environment. A robot whose episode is over has left its world."""
-        if not self._is_directed:
+    def step(self, watch: Callable[[], None] | None = None) -> None:
+        """Carry out ``action`` in every environment. A robot whose episode is over has left its world.
+
+        ``watch`` is called between the simulation steps of a held action, for cameras, which have their own clock.
+        """
+        if not self._is_directed and (watch is None or self._every.max() == 1):
             self._make_steps()
             return
-        if not np.isfinite(self.action).all():  # before anybody is directed
+        if not np.isfinite(self.action).all():  # before directors act
             raise self._not_finite()
         every = int(self._every.max())
-        for step in range(every):  # who directs people or vehicles does so before each simulation step
+        for step in range(every):  # directors act before each simulation step
             self._span[:] = step, step + 1
+            if step and watch is not None:
+                watch()
             if step:
                 self.worlds.running[:] = (self.ending == RUNNING).any(axis=1) & (step < self._every)
             self.worlds.direct()
             self._make_steps()
         if every > 1:
             self.worlds.running[:] = 1
+        self._span[:] = 0, self._pool_every.max()
 
     def _make_steps(self) -> None:
         if not environment.open_step(self._counters, self.action):
@@ -249,7 +245,7 @@ class EnvironmentBatch:
         b, r = np.argwhere(~np.isfinite(self.action).all(axis=2))[0]
         return BadInput(
             f"action {self.action[b, r].tolist()} of environment {b} is not finite; nothing was moved. "
-            "A policy that answers NaN has usually diverged"
+            "A policy that returns NaN has usually diverged"
         )
 
     @cached_property

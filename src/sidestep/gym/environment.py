@@ -55,7 +55,7 @@ def _pixels(share: float, size: int) -> int:
 
 def draw_environment(view: TopView, worlds: Worlds, b: int) -> Any:
     """World ``b`` as it is now, (H, W, 3) uint8. In front, with its goal, is the first robot that still drives; robots
-    whose episode is over are not shown, except when all are over."""
+    whose episode is over are not shown, except when all are over, nor are vehicles that have left."""
     world = worlds.worlds[b]
     n = worlds.people
     agents, flags = worlds.agents[b], worlds.flags[b]
@@ -66,6 +66,7 @@ def draw_environment(view: TopView, worlds: Worlds, b: int) -> Any:
     front, others = (int(driving[0]), driving[1:]) if len(driving) else (0, driving)
     discs = [Footprint(radius=float(agents[layout.RADIUS, n + k])) for k in others]
     pose = worlds.robot_state[b][:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]]
+    vehicles = np.flatnonzero(flags[layout.ACTIVE, n + tested : worlds.columns] == 1) + tested
     goal_x, goal_y = worlds.goals[b, front]
     return view.frame(
         pose[front],
@@ -76,8 +77,8 @@ def draw_environment(view: TopView, worlds: Worlds, b: int) -> Any:
         groups=flags[layout.GROUP, :n],
         goal=(float(goal_x), float(goal_y)),
         goal_radius=world.scenario.rules.goal_radius_m,
-        others=np.concatenate([pose[others], pose[tested:]]),
-        other_footprints=[*discs, *(spec.footprint for spec in world.robots[tested:])],
+        others=np.concatenate([pose[others], pose[vehicles]]),
+        other_footprints=[*discs, *(world.robots[v].footprint for v in vehicles)],
         time=float(worlds.clock[b]) * world.scenario.rules.step_s,
     )
 
@@ -195,7 +196,8 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
             row[0], row[1] = action
         except (TypeError, ValueError):
             raise BadInput(f"an action is two numbers in [-1, 1], got {action!r:.80}") from None
-        environments.step()
+        cameras = self._cameras
+        environments.step(None if cameras is None else lambda: cameras.watch(environments.worlds))
         marks = environments.worlds.marks
         ending: int = marks.item(0, 0, ENDING)
         over = ending != RUNNING

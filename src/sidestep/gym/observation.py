@@ -15,22 +15,20 @@ from numpy.typing import NDArray
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.interfaces import SensorContext, SensorView
-from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.observation import AGENT_FEATURES, GRID_LAYERS, ROBOT_FEATURES
 from sidestep.render.target import WorkerThreads
 from sidestep.simulation.build import World, WorldBuilder
-from sidestep.simulation.observe import robot_state
-from sidestep.simulation.sensors import PedestrianDetector
+from sidestep.simulation.observe import detector_of_everybody, view_for_sensors
 from sidestep.simulation.sensors.camera import CameraSensor
 from sidestep.simulation.sensors.learning import GridSettings, learning_grid, learning_lidar
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Scenario
 from sidestep.types.base import IntArray
 from sidestep.types.scenario import FlowPlacement
-from sidestep.types.sensors import CameraSettings, LidarSettings, PedestrianSensing
+from sidestep.types.sensors import CameraSettings, LidarSettings
 
 SAMPLED_WORLDS = 8
-"""Where the number of people differs from world to world, there is room for the fullest of so many."""
+"""Number of worlds sampled for the largest number of people, where it differs from world to world."""
 
 
 def room_for_people(builders: Iterable[WorldBuilder], max_people: int | None) -> int:
@@ -53,7 +51,7 @@ SENSORS = (*DTYPES, "lidar", "grid")
 
 
 def check_sensors(sensors: Sequence[str]) -> tuple[str, ...]:
-    """What observations shall have beside people, in a fixed order."""
+    """The sensors that observations have besides people, in a fixed order."""
     if isinstance(sensors, str):
         raise BadInput(f"sensors is a list of names, such as ('{sensors}',)")
     for name in sensors:
@@ -99,7 +97,9 @@ def choose_sensors(
     wanted = check_sensors(sensors)
     for name, settings in (("lidar", lidar), ("grid", grid)):
         if settings is not None and name not in wanted:
-            raise BadInput(f"{name}={settings!r:.60} sets up a sensor that is not asked for: sensors=({name!r}, …)")
+            raise BadInput(
+                f"{name}={settings!r:.60} configures a sensor that is not in sensors; add it: sensors=({name!r}, …)"
+            )
     pictures = tuple(name for name in wanted if name in DTYPES)
     choices = [
         SensorChoice(
@@ -126,7 +126,7 @@ def action_space() -> spaces.Box:
 
 
 def picture_shape(name: str, settings: CameraSettings) -> tuple[int, ...]:
-    """Of one picture."""
+    """Shape of one picture."""
     width, height = settings.picture_size
     return (height, width, 3) if name == "rgb" else (height, width)
 
@@ -144,8 +144,9 @@ class EnvironmentCameras:
         """``worlds``: what each environment has at first."""
         self._sensors = sensors
         settings = worlds[0].scenario.sensors.camera
+        self._worlds = list(worlds)
         self._feeds = [self._feed(world) for world in worlds]
-        self._detectors = [_everybody(world) for world in worlds]
+        self._detectors = [detector_of_everybody(world) for world in worlds]
         count = (os.cpu_count() or 1) if threads is None else threads
         self._workers = WorkerThreads(max(1, min(count, len(worlds))))
         self.pictures: dict[str, NDArray[Any]] = {
@@ -165,21 +166,20 @@ class EnvironmentCameras:
             self._feeds[b].restart(world.person_id)
         else:
             self._feeds[b] = self._feed(world)
-        self._detectors[b] = _everybody(world)
+        self._worlds[b], self._detectors[b] = world, detector_of_everybody(world)
+
+    def watch(self, worlds: Worlds) -> None:
+        """Let all cameras see a simulation step within a held action, at which a picture may be due."""
+        self._workers.run_side_by_side(lambda b: self._feeds[b].watch(self._view(worlds, b)), range(len(self._feeds)))
+
+    def _view(self, worlds: Worlds, b: int) -> SensorView:
+        return view_for_sensors(worlds, b, self._worlds[b], self._detectors[b])
 
     def look(self, worlds: Worlds, which: IntArray | Sequence[int]) -> None:
         """Refresh the pictures of the environments ``which``."""
 
         def draw(b: int) -> None:
-            robot = robot_state(worlds, b)
-            pose = (robot.x, robot.y, robot.heading)
-            agents, flags, step = worlds.agents[b], worlds.flags[b], int(worlds.clock[b])
-            time_s = step * worlds.worlds[b].scenario.rules.step_s
-            view = SensorView(
-                step, time_s, robot, agents, flags, worlds.people, worlds.robot_state[b, 1:][:, _POSE],
-                lambda: self._detectors[b].sense(agents, flags, pose),
-            )  # fmt: skip
-            seen = self._feeds[b].sense(view)
+            seen = self._feeds[b].sense(self._view(worlds, b))
             for name in self._sensors:
                 self.pictures[name][b] = seen[name]
 
@@ -192,10 +192,3 @@ class EnvironmentCameras:
     def all(self, copy: bool) -> dict[str, Any]:
         """The pictures of all."""
         return {name: pictures.copy() if copy else pictures for name, pictures in self.pictures.items()}
-
-
-_POSE = [ROBOT_X, ROBOT_Y, ROBOT_HEADING]
-
-
-def _everybody(world: World) -> PedestrianDetector:
-    return PedestrianDetector(PedestrianSensing(), world.person_id, world.scene.segments)

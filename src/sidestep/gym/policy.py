@@ -97,8 +97,8 @@ class LearnedPolicy(Policy):
     def reset(self, task: Task) -> None:
         """Take the command limits of the robot."""
         middle, half = action_scale([task.robot])
-        if self.training is not None and (told := differences(self.training, task.robot, task.step_s)):
-            warnings.warn(f"{self.name}: trained otherwise: {'; '.join(told)}", stacklevel=2)
+        if self.training is not None and (changes := differences(self.training, task.robot, task.step_s)):
+            warnings.warn(f"{self.name}: trained otherwise: {'; '.join(changes)}", stacklevel=2)
         self._middle, self._half = middle[0], half[0]
         self._command = _COMMANDS.get(task.robot.dynamics, Native)
 
@@ -148,11 +148,11 @@ def sensor_settings(space: Any, lidar: Any, grid: Any) -> dict[str, Any]:
 def _lidar_settings(space: Any, changes: Any) -> dict[str, Any]:
     """Rays and range of the space, and what else is set."""
     known = {"rays": int(space.shape[0]), "max_range": float(space.high.flat[0])}
-    said = {} if changes is None else LidarSettings.parse(changes, "lidar").model_dump(mode="json", exclude_unset=True)
+    given = {} if changes is None else LidarSettings.parse(changes, "lidar").model_dump(mode="json", exclude_unset=True)
     for name, value in known.items():
-        if name in said and np.float32(said[name]) != np.float32(value):
-            raise BadInput(f"lidar.{name} is {said[name]}, but the model was trained with {value}; leave it out")
-    return {**said, **known}
+        if name in given and np.float32(given[name]) != np.float32(value):
+            raise BadInput(f"lidar.{name} is {given[name]}, but the model was trained with {value}; leave it out")
+    return {**given, **known}
 
 
 def _check_shape(name: str, space: Any, shape: tuple[int, ...]) -> None:

@@ -117,9 +117,9 @@ def _read(file: Path) -> Any:
     except BadInput:
         raise
     except Exception as error:  # damaged archives raise a dozen kinds
-        raise BadInput(f"{file}: is no file of Stable-Baselines3: {describe_error(error):.200}") from None
+        raise BadInput(f"{file}: not a Stable-Baselines3 file: {describe_error(error):.200}") from None
     if not isinstance(data, dict):
-        raise BadInput(f"{file}: is no file of Stable-Baselines3")
+        raise BadInput(f"{file}: not a Stable-Baselines3 file")
     parts = {name: _unpacked(data.get(name), name, file) for name in NEEDED}
     try:
         weights = torch.load(packed, map_location="cpu", weights_only=True)
@@ -132,7 +132,7 @@ def _member(archive: zipfile.ZipFile, name: str, most: int, file: Path) -> bytes
     try:
         size = archive.getinfo(name).file_size
     except KeyError:
-        raise BadInput(f"{file}: is no file of Stable-Baselines3: it has no {name!r}") from None
+        raise BadInput(f"{file}: not a Stable-Baselines3 file: it has no {name!r}") from None
     if size > most:
         raise BadInput(f"{file}: {name} has {size:,} bytes; at most {most:,} are read")
     return archive.read(name)

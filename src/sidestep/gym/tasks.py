@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.gym.batch import refuse_road_rules
 from sidestep.simulation.build import World, WorldBuilder
 from sidestep.simulation.robots import load_robot, native_bounds
 from sidestep.simulation.sensors.camera import PICTURES, with_camera
@@ -43,7 +42,6 @@ class WorldSource:
                     f"scenario {scenario.name!r} has {len(scenario.robots)} robots and this environment drives one; "
                     "use sidestep.gym.parallel.CrowdParallelEnv"
                 )
-            refuse_road_rules(scenario)
         _check_same_commands(scenarios, base)
 
     def builder(self, name: str | None = None) -> WorldBuilder:

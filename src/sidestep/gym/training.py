@@ -71,7 +71,7 @@ class ModelNotes(Model):
 
 
 def describe_training(scenarios: Iterable[Scenario], base: Path | None, choice: Any) -> Training:
-    """Of an environment with these scenarios and sensors (``observation.SensorChoice``)."""
+    """The training of an environment with these scenarios and sensors (``observation.SensorChoice``)."""
     robots = [_trained_robot(scenario, base) for scenario in scenarios]
     grid = None if choice.grid is None else {"size": list(choice.grid.size), "cell_m": float(choice.grid.cell_m)}
     lidar = None if choice.lidar is None else choice.lidar.model_dump(mode="json")
@@ -171,7 +171,7 @@ def _write(notes: ModelNotes, path: Path) -> None:
 
 
 def _normalization(normalize: Any) -> Normalization | None:
-    """Of a ``VecNormalize``; None where there is none, or where it leaves observations alone."""
+    """The statistics of a ``VecNormalize``; None where there is none, or where it leaves observations alone."""
     if normalize is None or not normalize.norm_obs:
         return None
     if not isinstance(normalize.obs_rms, dict):
@@ -215,20 +215,21 @@ def make_normalize(statistics: Normalization, shapes: dict[str, Sequence[int]], 
 
 def training_notes(model: Path, scenarios: Sequence[Scenario], base: Path | None) -> list[str]:
     """What a person who runs a saved model on scenarios should know: where these differ from its training, or that
-    nobody can tell."""
+    this is unknown."""
     notes = read_notes_beside(model)
     if notes is None or notes.training is None:
         return [
-            f"{model.name}: has no {notes_beside(model).name} beside it, so nobody knows whether it was trained with "
+            f"{model.name}: has no {notes_beside(model).name} beside it, so it is unknown whether it was trained with "
             f"the dynamics, limits and control rate of these scenarios, nor with VecNormalize; {HOW_TO_SAVE}"
         ]
     found: dict[str, list[str]] = {}
     for scenario in scenarios:
         rules = scenario.rules
-        told = differences(notes.training, _spec(scenario.ego, base), rules.step_s * rules.control_every)
-        if told:
-            found.setdefault("; ".join(told), []).append(scenario.name)
+        changes = differences(notes.training, _spec(scenario.ego, base), rules.step_s * rules.control_every)
+        if changes:
+            found.setdefault("; ".join(changes), []).append(scenario.name)
     return [
-        f"{model.name}: trained otherwise than {len(names)} of {len(scenarios)} scenarios, such as {names[0]!r}: {told}"
-        for told, names in found.items()
+        f"{model.name}: trained otherwise than {len(names)} of {len(scenarios)} scenarios, "
+        f"such as {names[0]!r}: {changes}"
+        for changes, names in found.items()
     ]

@@ -177,15 +177,16 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         return np.flatnonzero(mask)
 
     def step(self, actions: FloatArray) -> tuple[Observations, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
-        """Act in all environments; those that are over start anew at once."""
+        """Act in all environments; those whose episode is over begin a new one at once."""
         environments = self._environments
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs, 2):
             raise BadInput(f"actions must have shape ({self.num_envs}, 2), got {actions.shape}")
         environments.action[:, 0] = actions
-        environments.step()
-        if self._cameras is not None:
-            self._cameras.look(environments.worlds, np.arange(self.num_envs))
+        cameras = self._cameras
+        environments.step(None if cameras is None else lambda: cameras.watch(environments.worlds))
+        if cameras is not None:
+            cameras.look(environments.worlds, np.arange(self.num_envs))
         ending = environments.ending[:, 0].copy()
         reward = environments.reward[:, 0].copy()
         over = ending != 0
@@ -261,7 +262,7 @@ def _check_same_vehicles(worlds: Sequence[World]) -> None:
 
 
 def _cores() -> int:
-    """How many cores this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -66,7 +66,7 @@ def separate_bodies(
 
 @kernel(forceinline=True)
 def _list_present(agents: FloatArray, flags: IntArray, people: int, before: FloatArray) -> tuple[int, float, float]:
-    """Who is there, in ORDER and in one band; how many, the longest move and the largest radius."""
+    """List the people present, in ORDER and in one band; returns how many, the longest move and the largest radius."""
     present, longest, widest = 0, ZERO, ZERO
     for i in range(people):
         if flags[at.ACTIVE, i] == 1 and before[WAS_HERE, i] != ZERO:

@@ -16,21 +16,21 @@ _MANTISSA, _HALF = int64(2**52 - 1), int64(1022 << 52)
 
 @kernel
 def sincos_each(x: FloatArray, sine: FloatArray, cosine: FloatArray) -> None:
-    """Of angles up to 1e6 rad."""
+    """Sine and cosine of angles up to 1e6 rad."""
     for k in range(x.size):
         sine[k], cosine[k] = sincos64(x[k])
 
 
 @kernel
 def arctan2_each(y: FloatArray, x: FloatArray, angle: FloatArray) -> None:
-    """Of finite vectors."""
+    """Angles of finite vectors."""
     for k in range(x.size):
         angle[k] = atan2_64(y[k], x[k])
 
 
 @kernel
 def log_each(x: FloatArray, value: FloatArray) -> None:
-    """Of finite numbers that are positive and not subnormal."""
+    """Natural logarithms of finite numbers that are positive and not subnormal."""
     for k in range(x.size):
         bits = bits64(x[k])
         m, n = from_bits64((bits & _MANTISSA) | _HALF), float64((bits >> 52) - 1022)

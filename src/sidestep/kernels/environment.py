@@ -110,7 +110,7 @@ def _step_environment(
     b: int, batch: WorldBatch, actions: ActionArrays, senses: Senses, views: Views, scratch: Scratch,
     sense_scratch: SenseScratch,
 ) -> None:  # fmt: skip
-    """The steps ``span`` of an action, where it has so many; observed when it is carried out or the episode over."""
+    """The steps ``span`` of an action, up to its last; observed when it is carried out or the episode is over."""
     first, last = actions.span[0], min(actions.span[1], actions.every[b])
     world = world_of(batch.worlds, b)
     robots, people = actions.reward.shape[1], world.routes.shape[0]

@@ -43,8 +43,9 @@ OPTIONS: dict[str, Any] = {
     "boundscheck": False,
     "no_cfunc_wrapper": True,
 }
-"""Of every kernel. ``_nrt`` (numba's reference counting of arrays) is always set besides: a function that does not
-set it takes its caller's, and one that was compiled without it must never be called, from the cache, by one with it."""
+"""Options of every kernel. ``_nrt`` (numba's reference counting of arrays) is always set besides: a function that does
+not set it takes its caller's, and one that was compiled without it must never be called, from the cache, by one
+with it."""
 
 
 PACKAGE = Path(__file__).resolve().parents[1]

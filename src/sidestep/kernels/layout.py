@@ -87,8 +87,9 @@ FAR = 1.0e3
 RULE_DT, RULE_GOAL_RADIUS, RULE_TIME_LIMIT = 0, 1, 2
 
 # body (BODY_ROWS, 2) float64: first row (corners, radius), where a disc has 0 corners; then up to 8 corners; then, of a
-# vehicle with corners, (number of discs that cover it, index of the first) and (x of the first, m between two)
-COVER, COVER_X, BODY_ROWS = 9, 10, 11
+# vehicle with corners, (number of discs that cover it, index of the first) and (x of the first, m between two); then
+# (y of the left wheels, x of the front wheels) and (x of the body's middle, 0)
+COVER, COVER_X, WHEELS, MIDDLE, BODY_ROWS = 9, 10, 11, 12, 13
 
 
 class Walls(NamedTuple):
@@ -114,13 +115,24 @@ class Grounds(NamedTuple):
     frames: FloatArray  # (G, 4): lowest y and height of a band (mm), first band, number of bands
 
 
+class RoadLines(NamedTuple):
+    """Markings and lanes of roads, R of them end to end; see ``kernels.road_rules``."""
+
+    segments: FloatArray  # (M, 4) float64: x, y, x, y of the pieces of markings, m
+    kinds: IntArray  # (M,) int64: their kinds, in the order of ``types.road.MarkingKind``
+    lanes: FloatArray  # (P, 5) float64: x, y, x, y of the pieces of centre lines, and how far from them the lane counts
+    offsets: IntArray  # (R + 1, 2) int64: where the segments and the lanes of a road begin
+
+
 class SceneBank(NamedTuple):
-    """The distinct scenes, recordings and grounds of all worlds of a batch; worlds with equal ones share them."""
+    """The distinct scenes, recordings, grounds and roads of all worlds of a batch; worlds with equal ones share
+    them."""
 
     walls: Walls  # of S scenes end to end, with grid (S, 4) and grid_shape (S, 2)
     offsets: IntArray  # (S + 1, 3) int64: where the points, cell_start and cell_items of a scene begin
     replays: FloatArray  # (K, T, N, 4) float32: x, y, vx, vy of recorded people, NaN when absent; number 0 is empty
     grounds: Grounds  # number 0 is empty
+    roads: RoadLines  # number 0 is empty
 
 
 class CrowdParameters(NamedTuple):
@@ -144,7 +156,7 @@ class WorldArrays(NamedTuple):
     dynamics: IntArray  # (B, R) int32
     goals: FloatArray  # (B, R, 2) float64, m
     rules: FloatArray  # (B, RULE_ROWS) float64, see ``kernels.referee``
-    scene_index: IntArray  # (B, 3) int32: numbers of the scene, the recording and the ground in the bank
+    scene_index: IntArray  # (B, 4) int32: numbers of the scene, recording, ground and road in the bank
     waypoints: FloatArray  # (B, R, …, 4) float64: where the referee may put a robot, see ``kernels.referee``
     parameters: CrowdParameters
     command: FloatArray  # (B, R, 2) float64, in the robot's native units
@@ -181,7 +193,7 @@ def no_walls() -> Walls:
 
 
 def copy_walls(scene: Any) -> Walls:
-    """The walls of a ``types.CompiledScene``; copies, because numba compiles anew for arrays that are read-only."""
+    """The walls of a ``types.CompiledScene``; copies, because numba compiles again for read-only arrays."""
     return Walls(
         scene.wall_points.copy(), scene.wall_dirs.copy(), scene.wall_next.copy(), scene.wall_prev.copy(),
         scene.wall_convex.copy(), scene.cell_start.copy(), scene.cell_items.copy(), scene.grid.copy(),

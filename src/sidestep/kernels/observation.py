@@ -157,7 +157,7 @@ def observe_robot(place: Place, senses: Senses, views: Views, b: int, scratch: S
     if rays > 0 or layers > 0 or sight[SIGHT_OCCLUSION] == 1.0:
         walls = _gather_walls(place.walls, x, y, senses.reach, scratch.segments)
     if rays > 0 or layers > 0:
-        edges = _gather_outlines(place.vehicles, place.bodies, scratch.segments[walls:])
+        edges = _gather_outlines(place, scratch.segments[walls:])
     _look(agents, flags, people, robot, sight, scratch.segments[:walls], scratch.seen)
     x32, y32, s32, c32 = float32(x), float32(y), float32(s), float32(c)
     rows = people_out.shape[0]
@@ -221,12 +221,12 @@ def _gather_walls(walls: Walls, x: float, y: float, reach: float, out: FloatArra
 
 
 @kernel
-def _gather_outlines(vehicles: FloatArray, bodies: FloatArray, out: FloatArray) -> int:
-    """Write the edges of all vehicles that have corners, and count them."""
-    found = 0
+def _gather_outlines(place: Place, out: FloatArray) -> int:
+    """Write the edges of all vehicles that are there and have corners, and count them."""
+    vehicles, bodies, found = place.vehicles, place.bodies, 0
     for v in range(vehicles.shape[0]):
         corners = int(bodies[v, 0, 0])
-        if corners == 0:
+        if corners == 0 or place.flags[at.ACTIVE, place.people + place.tested + v] != 1:
             continue
         x, y = vehicles[v, ROBOT_X], vehicles[v, ROBOT_Y]
         s, c = sincos64(vehicles[v, ROBOT_HEADING])
@@ -250,7 +250,7 @@ def _scan(place: Place, senses: Senses, edges: int, scratch: SenseScratch, out: 
         active[j] = 0
     for v in range(place.vehicles.shape[0]):
         if place.bodies[v, 0, 0] == 0.0:  # a round one has no outline
-            active[people + tested + v] = 1
+            active[people + tested + v] = place.flags[at.ACTIVE, people + tested + v]
     s, c = sincos64(robot[ROBOT_HEADING])
     ahead, left = senses.mount[0], senses.mount[1]
     x, y = robot[ROBOT_X] + ahead * c - left * s, robot[ROBOT_Y] + ahead * s + left * c
@@ -291,7 +291,7 @@ def _draw(
         elif j < people + place.tested:
             is_here = flags[at.ACTIVE, j] == 1 and j != people + place.number
         else:
-            is_here = place.bodies[j - people - place.tested, 0, 0] == 0.0
+            is_here = flags[at.ACTIVE, j] == 1 and place.bodies[j - people - place.tested, 0, 0] == 0.0
         if is_here:
             dx, dy = float64(agents[at.PX, j]) - x, float64(agents[at.PY, j]) - y
             u, v = (c * dx + s * dy) / cell + middle_u, (c * dy - s * dx) / cell + middle_v

@@ -47,7 +47,7 @@ class OrcaParameters:
 
     time_step: float = 0.05  #: s, Δt: within it, people who overlap try to part
     neighbour_distance: float = 10.0  #: m, centre to centre: who is farther is not seen
-    max_neighbours: int = 10  #: only the nearest so many are avoided, 0 … 64
+    max_neighbours: int = 10  #: how many of the nearest are avoided, 0 … 64
     horizon_people: float = 5.0  #: s, τ: how long a velocity must stay free of collisions with people
     horizon_walls: float = 2.0  #: s: the same for walls; edges beyond ``layout.WALL_REACH`` are never seen
 

@@ -15,7 +15,7 @@ settled by the exact sign of cross products, so that no ray slips through a vert
 Discs, and walls seen at a grazing angle, are evaluated in float64, the other walls in float32. A range is
 within 1e-6 of the exact one, relative, for the direction that the table holds.
 
-What a ray met is told by a number: ``NOTHING`` (-1), a disc's index (0, 1, …), or ``-2 - k`` for wall segment
+What a ray met is a number: ``NOTHING`` (-1), a disc's index (0, 1, …), or ``-2 - k`` for wall segment
 ``k`` (``FIRST_WALL - k``). A sensor inside a disc, or on a wall, has range 0 in every direction. A wall seen
 exactly end on is met at its nearer end. A segment of no length is nothing.
 """
@@ -69,7 +69,7 @@ def make_ray_table(angle_min: float, angle_increment: float, rays: int) -> Float
 
 
 def make_scratch(segments: int, discs: int) -> FloatArray:
-    """Working memory of :func:`cast_lidar` for up to so many primitives."""
+    """Working memory of :func:`cast_lidar` for up to this many primitives."""
     return np.empty((SCRATCH_ROWS, max(segments, discs, 1)), np.float64)
 
 

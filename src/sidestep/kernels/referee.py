@@ -1,9 +1,10 @@
 """The referee: judges the robots of a world after every step, for episodes and for learning environments alike.
 
 It follows the scenario's rules, which ``simulation.referee`` compiles to the array ``rules (RULE_ROWS,)``, the ground
-that must not be left and the waypoints that a failed robot is put on. What it remembers and what it says is in two
-arrays for each robot, ``marks`` (int32) and ``notes`` (float64), with the rows named here. Only ``+ - * /`` and
-``sqrt`` are used, so verdicts have the same bits on every machine.
+that must not be left, the roads and the waypoints that a failed robot is put on. What it remembers and what it says is
+in two arrays for each robot, ``marks`` (int32) and ``notes`` (float64), with the rows named here; those of the rules of
+the road are in ``kernels.road_rules``. Only ``+ - * /`` and ``sqrt`` are used, so verdicts have the same bits on every
+machine.
 """
 
 from __future__ import annotations
@@ -15,7 +16,19 @@ import numpy as np
 from sidestep.kernels import layout as at
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.jit import kernel
-from sidestep.kernels.layout import FloatArray, Grounds, IntArray, WorldArrays, WorldBatch, float32, float64
+from sidestep.kernels.layout import FloatArray, Grounds, IntArray, RoadLines, WorldArrays, WorldBatch, float32, float64
+from sidestep.kernels.road_rules import (
+    EXITED_NEWS,
+    INVASION_NEWS,
+    IS_OVER,
+    LANE_NEWS,
+    ROAD_MARKS,
+    ROAD_NOTES,
+    ROAD_RULES,
+    WRONG_EXIT_NEWS,
+    begin_road,
+    judge_road,
+)
 from sidestep.kernels.world import mirror_robot, world_of
 
 # outcomes, in the order of ``types.Outcome``
@@ -33,9 +46,10 @@ RULE_FROZEN_STEPS = RULE_ENDS_ON + 1
 RULE_STOP_WITHIN = RULE_FROZEN_STEPS + 1  # m
 RULE_STOP_FOR = RULE_STOP_WITHIN + 1  # s
 RULE_COOLDOWN = RULE_STOP_FOR + 1  # s
-RULE_PRECEDENCE = RULE_COOLDOWN + 1  # the outcomes, the one that outranks all others first
+RULE_ROAD = RULE_COOLDOWN + 1  # see ``kernels.road_rules``
+RULE_PRECEDENCE = RULE_ROAD + ROAD_RULES  # the outcomes, the one that outranks all others first
 RULE_ROWS = RULE_PRECEDENCE + OUTCOMES
-HAS_GROUND, AVOIDS_GROUPS, MUST_STOP, RESETS, FREEZES = 1, 2, 4, 8, 16
+HAS_GROUND, AVOIDS_GROUPS, MUST_STOP, RESETS, FREEZES, HAS_ROAD_RULES = 1, 2, 4, 8, 16, 32
 
 # marks (R, MARKS + columns + 1 [+ people]) int32: the rows here; for every agent and last for walls a state of contact;
 # where a rule is about groups, the numbers of those that were crossed
@@ -51,7 +65,8 @@ CONTACTS = 8  # contacts that began, went on or ended in the last step
 HANDS_UP = 9  # how many hands were raised after the last step
 HAS_MOVED = 10  # 1 since the robot first moved
 LONGEST_STAND = 11  # steps of its longest stand since then while no hand was raised
-MARKS = 12
+ROAD_MARK = 12  # the first of ``kernels.road_rules``
+MARKS = ROAD_MARK + ROAD_MARKS
 APART, BEGINS, GOES_ON, ENDS = 0, 1, 2, 3
 RUNNING = 0
 SUCCEEDED = 1 + SUCCESS
@@ -61,11 +76,14 @@ CONTACT_NEWS, OFF_NEWS, GROUP_NEWS, GOAL_NEWS, STOPPED_NEWS, DISOBEYED_NEWS, FRO
     1, 2, 4, 8, 16, 32, 64, 128, 256
 )  # fmt: skip
 BEGAN_NEWS = 512  # at least one of the contacts began
-FAILURE_NEWS = OFF_NEWS | GROUP_NEWS | DISOBEYED_NEWS | FROZEN_NEWS
+ROAD_NEWS = LANE_NEWS | INVASION_NEWS | EXITED_NEWS | WRONG_EXIT_NEWS
+FAILURE_NEWS = OFF_NEWS | GROUP_NEWS | DISOBEYED_NEWS | FROZEN_NEWS | INVASION_NEWS | WRONG_EXIT_NEWS
 
 # notes (R, NOTES [+ HAND_ROWS * people] [+ columns + 1]) float64: the rows here; where the task is to stop, what is
 # known of every person's hand; where failures put the robot back, when each agent, and last a wall, was touched last
-FROM_X, FROM_Y, CARRIED, NOTES = 0, 1, 2, 3  # where the last step began; m of route that the last reset carried it on
+FROM_X, FROM_Y, CARRIED = 0, 1, 2  # where the last step began; m of route that the last reset carried the robot on
+ROAD_NOTE = 3  # the first of ``kernels.road_rules``
+NOTES = ROAD_NOTE + ROAD_NOTES
 HAND, HAND_X, HAND_Y, HAND_UX, HAND_UY, HAND_STEPS, HAND_NEEDED, HAND_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
 HAND_UP, HAND_PASSED = 1.0, 2.0
 
@@ -90,7 +108,9 @@ def begin_judging(marks: IntArray, notes: FloatArray, robots: FloatArray) -> Non
         marks[r, WAYPOINT] = -1
         for k in range(NOTES, notes.shape[1]):
             notes[r, k] = -np.inf
-        notes[r, FROM_X], notes[r, FROM_Y], notes[r, CARRIED] = robots[r, ROBOT_X], robots[r, ROBOT_Y], 0.0
+        x, y, heading = robots[r, ROBOT_X], robots[r, ROBOT_Y], robots[r, ROBOT_HEADING]
+        notes[r, FROM_X], notes[r, FROM_Y], notes[r, CARRIED] = x, y, 0.0
+        begin_road(x, y, heading, marks[r, ROAD_MARK:], notes[r, ROAD_NOTE:])
 
 
 @kernel(is_part=True, forceinline=True)
@@ -100,11 +120,11 @@ def judge_world(b: int, world: WorldArrays, batch: WorldBatch, judged: int) -> N
     people = world.routes.shape[0]
     for r in range(judged):
         if world.flags[at.ACTIVE, people + r] == 1:
-            _judge_robot(batch.clock[b], world, people, r, batch.bank.grounds)
+            _judge_robot(batch.clock[b], world, people, r, batch.bank.grounds, batch.bank.roads)
 
 
 @kernel(forceinline=True)
-def _judge_robot(step: int, world: WorldArrays, people: int, r: int, grounds: Grounds) -> None:
+def _judge_robot(step: int, world: WorldArrays, people: int, r: int, grounds: Grounds, roads: RoadLines) -> None:
     rules, robot, status, mark, note = world.rules, world.robots[r], world.status[r], world.marks[r], world.notes[r]
     kinds = int(rules[RULE_KINDS])
     x, y = robot[ROBOT_X], robot[ROBOT_Y]
@@ -129,6 +149,14 @@ def _judge_robot(step: int, world: WorldArrays, people: int, r: int, grounds: Gr
         news |= TIMEOUT_NEWS
         happened |= 1 << TIMEOUT
         over = True
+    if kinds & HAS_ROAD_RULES:
+        conduct = judge_road(
+            x, y, robot[ROBOT_HEADING], world.body[r], rules[at.RULE_DT], rules[RULE_ROAD:RULE_PRECEDENCE], roads,
+            world.scene_index[3], mark[ROAD_MARK:], note[ROAD_NOTE:],
+        )  # fmt: skip
+        news |= conduct
+        happened |= _outcomes_of(conduct)
+        over = over or mark[ROAD_MARK + IS_OVER] == 1
     note[FROM_X], note[FROM_Y] = x, y
     if failed and not over:
         news |= RESET_NEWS
@@ -149,16 +177,20 @@ def _outcomes_of(news: int) -> int:
         outcomes |= 1 << OFF_ROUTE
     if news & GROUP_NEWS:
         outcomes |= 1 << GROUP_INTRUSION
-    if news & STOPPED_NEWS:
+    if news & (STOPPED_NEWS | EXITED_NEWS):
         outcomes |= 1 << SUCCESS
     if news & FROZEN_NEWS:
         outcomes |= 1 << FROZEN
+    if news & INVASION_NEWS:
+        outcomes |= 1 << LANE_INVASION
+    if news & WRONG_EXIT_NEWS:
+        outcomes |= 1 << WRONG_EXIT
     return outcomes
 
 
 @kernel
 def _outcome(happened: int, rules: FloatArray) -> int:
-    """Of all that happened, the first in the order of precedence."""
+    """The first in the order of precedence of all that happened."""
     for k in range(OUTCOMES):
         outcome = int(rules[RULE_PRECEDENCE + k])
         if happened & (1 << outcome):

@@ -283,7 +283,7 @@ def new_worlds(
         dynamics=np.zeros((b, r), np.int32),
         goals=np.zeros((b, r, 2)),
         rules=np.zeros((b, rules)),
-        scene_index=np.zeros((b, 3), np.int32),
+        scene_index=np.zeros((b, 4), np.int32),
         waypoints=np.zeros((b, r, waypoints, 4)),
         parameters=CrowdParameters(*(np.zeros((b, length), np.float32) for length in parameters)),
         command=np.zeros((b, r, 2)),

@@ -1,8 +1,13 @@
-"""Left of the waist: a scenario and a seed become a world, a world and a policy become an episode record.
+"""A scenario and a seed become a world; a world and a policy become an episode record.
 
 ``build`` draws every random number and fills the arrays of one world; ``worlds`` holds many worlds side by side and
-steps them in one compiled call; ``observe`` is what a policy gets to see; ``driver`` asks the policy and keeps time;
-``loop`` is the one episode loop; ``recorder`` writes down what happened; ``check`` tries a policy out.
+steps them in one compiled call; ``observe`` is what sensors and policies get to see; ``driver`` asks the policy and
+keeps time; ``referee`` and ``road_judge`` pack the rules and turn verdicts into events; ``recorder`` makes the record.
+``loop`` runs episodes with policies, ``session`` and ``live`` episodes that the caller steps, ``counterfactual``
+episodes without the robot; ``check`` tries a policy out.
+
+``crowd`` has the people, ``traffic`` the vehicles and their drivers, ``robots`` specs and controllers, ``sensors``
+what robots see with. Metrics, reports and files are not here: they read records.
 """
 
 from sidestep.simulation.build import World, build_world

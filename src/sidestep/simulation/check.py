@@ -147,7 +147,7 @@ def _check_published(policy: Policy, where: str) -> None:
         _check_points(plan, "(H, 2)", 2, f"{where} published a plan")
     if forecast is not None:
         if not isinstance(forecast, list | tuple) or len(forecast) != 2:
-            raise BadInput(f"{where} published a forecast that is no pair (ids (M,), positions (M, H, 2))")
+            raise BadInput(f"{where} published a forecast that is not a pair (ids (M,), positions (M, H, 2))")
         points = _check_points(forecast[1], "(M, H, 2)", 3, f"{where} published a forecast")
         if np.shape(forecast[0]) != points.shape[:1]:
             raise BadInput(f"{where} published a forecast of {len(points)} people with ids {np.shape(forecast[0])}")
@@ -157,7 +157,7 @@ def _check_points(value: Any, shape: str, dimensions: int, where: str) -> Any:
     try:
         points = np.asarray(value, np.float64)
     except (TypeError, ValueError):
-        raise BadInput(f"{where} that is no array: {value!r:.60}; its points have the shape {shape}") from None
+        raise BadInput(f"{where} that is not an array: {value!r:.60}; its points have the shape {shape}") from None
     if points.ndim != dimensions or (points.size and points.shape[-1] != 2):
         raise BadInput(f"{where} of shape {points.shape}; its points have the shape {shape}")
     if not np.isfinite(points).all():

@@ -2,8 +2,8 @@
 
 The world is built as always, so that everybody starts at the same place with the same random numbers; then the robots
 are taken away. People neither see nor touch them, and vehicles drive as if the road were empty. The people of events
-act on the robot and have nothing to act on: they stay where they begin. A counterfactual depends on the scenario and the seed
-only, so that all policies share it, and a longer one begins like a shorter one.
+act on the robot and have nothing to act on: they stay where they begin. A counterfactual depends on the scenario and
+the seed only, so that all policies share it, and a longer one begins like a shorter one.
 """
 
 from __future__ import annotations

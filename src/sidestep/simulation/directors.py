@@ -25,7 +25,7 @@ from sidestep.kernels.layout import RULE_DT
 from sidestep.kernels.referee import DISOBEYED, HAPPENED
 from sidestep.scenes.free_space import free_mask
 from sidestep.simulation.crowd.behaviour.background import Background
-from sidestep.simulation.crowd.behaviour.network import Ground, Network, make_network
+from sidestep.simulation.crowd.behaviour.network import Network, WalkableSpace, make_network
 from sidestep.simulation.crowd.behaviour.stops import PeopleView
 from sidestep.simulation.crowd.events import Actor, EventScene, FreeActor, Script, Setting, write_script
 from sidestep.simulation.crowd.people import People, join_people, make_people
@@ -76,7 +76,7 @@ def background_network(
 ) -> Network:
     """The graph on the scene's ground, for people of ``radius``; remembered, as many scenarios share a town."""
     walled = len(scene.wall_points) > 0
-    ground = Ground(
+    ground = WalkableSpace(
         partial(free_mask, scene) if walled else None, np.ascontiguousarray(scene.segments, np.float64).reshape(-1, 4)
     )
     return make_network(graph, ground, radius, lane_m, where)
@@ -105,7 +105,7 @@ class BackgroundDirector:
         self.columns = slice(first, last)
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
-        """Tell them what to do in the coming step. That is no event."""
+        """Write what the people do in the coming step. Causes no events."""
         self.background.advance(view_people(worlds, b, self.columns), float(worlds.rules[b, RULE_DT]))
         return []
 
@@ -118,7 +118,7 @@ class CrossingDirector:
         self._columns = slice(first, last)
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
-        """Tell them what to do in the coming step. That is no event."""
+        """Write what the people do in the coming step. Causes no events."""
         self._walkers.advance(view_people(worlds, b, self._columns))
         return []
 
@@ -131,7 +131,7 @@ class StreetDirector:
         self._columns = slice(first, last)
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
-        """Tell them what to do in the coming step. That is no event."""
+        """Write what the people do in the coming step. Causes no events."""
         self._walkers.advance(view_people(worlds, b, self._columns), float(worlds.rules[b, RULE_DT]))
         return []
 
@@ -145,7 +145,7 @@ class CrowdModelDirector:
         self._person_id, self._walls = person_id, walls
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
-        """Set the velocities of those who are there. That is no event."""
+        """Set the velocities of the people present. Causes no events."""
         agents, flags = worlds.agents[b], worlds.flags[b]
         here = flags[layout.ACTIVE] == 1
         part = slice(self._first, self._first + len(self._person_id))

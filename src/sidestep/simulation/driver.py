@@ -1,4 +1,5 @@
-"""Asks the policy and keeps its time. A policy that breaks costs it the episode, never the run."""
+"""Asks the policy for commands and measures its time. A policy that fails ends its episode with ``policy_error``, never
+the run."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ RESET_LIMIT_S = 120.0
 
 
 class PolicyFailure(SidestepError):
-    """The policy raised, answered nonsense or took too long. The text is fit for terminals and files."""
+    """The policy raised, returned an invalid command or took too long. The text can be shown in terminals and files."""
 
     def __init__(self, reason: str, traceback: str = "") -> None:
         super().__init__(printable(reason))
@@ -30,9 +31,9 @@ class PolicyFailure(SidestepError):
 
 @dataclass(frozen=True)
 class Timing:
-    """How thinking time is charged. ``sync``: the world waits. ``latency``: an answer takes effect ``latency_s`` after
+    """How thinking time is charged. ``sync``: the world waits. ``latency``: a command takes effect ``latency_s`` after
     its observation (None: the measured time) on the simulated clock. ``async``: the world runs on the wall clock.
-    In the last two the old command holds meanwhile and the policy is asked again when it has answered."""
+    In the last two the old command holds meanwhile, and the policy is asked again after it has returned."""
 
     mode: Mode = "sync"
     latency_s: float | None = None
@@ -59,7 +60,7 @@ class Driver:
             self._limit_s = max(timing.act_limit_s, policy.first_answer_s)
 
     def reset(self, task: Task) -> None:
-        """Tell the policy of the new episode."""
+        """Reset the policy for a new episode."""
         if self._timing.mode == "async" or self._timing.act_limit_s is not None:
             self._worker = _Worker()
         self._call(self._policy.reset, task, max(RESET_LIMIT_S, self._timing.act_limit_s or 0.0))
@@ -79,7 +80,7 @@ class Driver:
                 return self._decide_on_wall_clock(step, observe)
 
     def news(self) -> Intent | None:
-        """What the policy has published since the last call; None: nobody has looked."""
+        """What the policy has published since the last call; None: nothing was read."""
         news, self._news = self._news, None
         return news
 

@@ -1,6 +1,6 @@
 """An episode in which a participant drives one of the people while a policy drives the robot.
 
-:class:`LiveEpisode` steps the benchmark's own worlds with its own loop, so the record is an ordinary one: metrics score
+:class:`LiveEpisode` steps the benchmark's own worlds, so the record is an ordinary one: metrics score
 it, viewers show it, and the same inputs give the same digest. The participant's body is as hard as everybody's: it
 stops at walls and does not walk into robots, vehicles and other people. A robot that drives into the participant
 touches a person as usual.
@@ -42,7 +42,7 @@ FASTEST_TURN_RAD_S = 4.0
 SKIN_M = 0.02
 """What the participant keeps from other bodies."""
 WAVE = GESTURES["go_on"]
-"""A wave of the hand along the robot's path tells it to go on."""
+"""A wave of the hand along the robot's path: the robot may go on."""
 MODEL_NAME = "live"
 """Stands in ``EpisodeRecord.person_model`` for the participant."""
 
@@ -89,8 +89,8 @@ class LiveState:
     time: float  # s
     robot: tuple[float, float, float]  # x, y (m), heading (rad)
     robot_speed: float  # m/s
-    others: tuple[tuple[float, float, float], ...]  # x, y, heading of the other robots and the vehicles that are there
-    people: tuple[PersonState, ...]  # those who are there
+    others: tuple[tuple[float, float, float], ...]  # x, y, heading of the other robots and vehicles present
+    people: tuple[PersonState, ...]  # people present
     started: bool
     """Whether the participant may set off: an event of the scenario was triggered, or there is none to wait for."""
     done: bool
@@ -109,7 +109,7 @@ class LiveDirector:
         """What to do in the coming step."""
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
-        """Turn, then walk. That is no event."""
+        """Turn, then walk. Causes no events."""
         given, dt = self.input, float(worlds.rules[b, RULE_DT])
         turn = min(max(given.turn_rad_s, -FASTEST_TURN_RAD_S), FASTEST_TURN_RAD_S)
         heading = self.heading + turn * dt if given.heading is None else given.heading
@@ -159,8 +159,8 @@ class LiveEpisode:
     """An episode of ``scenario`` in which ``policy`` drives the robot and the caller one person.
 
     ``person`` is the number of the person in the order of the scenario: people of the crowd, then of events. ``policy``
-    is a name, a class or an object (``registry.as_policy``). A policy that raises, answers nonsense or takes longer
-    than ``timing.act_limit_s`` ends the episode with ``policy_error``.
+    is a name, a class or an object (``registry.as_policy``). A policy that raises, returns an invalid command or takes
+    longer than ``timing.act_limit_s`` ends the episode with ``policy_error``.
     """
 
     def __init__(
@@ -272,10 +272,10 @@ def _check_person(world: World, person: int) -> None:
     where = f"scenario {world.scenario.name!r}"
     there = np.flatnonzero(world.flags[layout.ACTIVE, : world.people] == 1).tolist()
     if not there:
-        raise BadInput(f"{where}: nobody is there at time 0 whom a participant could be; add a person or an event")
+        raise BadInput(f"{where}: nobody is present at time 0 for a participant to be; add a person or an event")
     if person not in there:
         known = ", ".join(map(str, there[:20]))
-        raise BadInput(f"{where}: person {person} is not there at time 0; a participant can be one of {known}")
+        raise BadInput(f"{where}: person {person} is not present at time 0; choose one of {known}")
 
 
 def _hand_over(world: World, person: int, live: LiveDirector) -> World:

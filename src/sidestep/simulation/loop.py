@@ -1,4 +1,9 @@
-"""The one episode loop. Everything that simulates goes through :func:`run_episodes`."""
+"""Episodes of the benchmark: :func:`run_episodes` asks policies for commands until all episodes are over.
+
+``session`` and ``live`` step an episode whose caller gives the commands of the robot or of a person, ``counterfactual``
+one without the robot, and the learning environments a batch without policies. All of them use the same worlds
+(``worlds``), the same referee (``referee``) and, where they make records, the same ``recorder``.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +32,7 @@ from sidestep.types.record import Mode
 
 @dataclass(frozen=True)
 class Episode:
-    """A world, who drives in it, and how thinking time is charged."""
+    """A world, the policy that drives in it, and how its planning time is charged."""
 
     world: World
     policy: Any
@@ -52,7 +57,7 @@ class RunningEpisode:
         self.traceback = ""
 
     def begin(self, worlds: Worlds, b: int) -> None:
-        """Note the first state and tell the policy of the episode."""
+        """Record the first state and reset the policy."""
         self.recorder.note_state(worlds, b)
         try:
             self.driver.reset(self.observer.task())
@@ -71,7 +76,7 @@ class RunningEpisode:
         news = self.driver.news()
         if news is not None:
             self.recorder.note_intent(news)
-        # with latency an answer is noted when given and holds later: what is new is another command than before
+        # with latency a command is recorded when returned and holds later: it is new when it is another than before
         fresh = command is not self.last[0] if self.episode.timing.mode == "latency" else not isnan(spent)
         self.last = command, spent
         if command is None:
@@ -141,8 +146,8 @@ def run_episode(
     base: Path | None = None,
 ) -> EpisodeRecord:
     """One episode of ``policy`` (a name, a class or an object, see ``as_policy``) in ``scenario`` under ``seed``.
-    Raises ``BadInput`` if the scenario cannot be built or the policy is none; whatever the policy does wrong afterwards
-    ends in a record with outcome ``policy_error``."""
+    Raises ``BadInput`` if the scenario cannot be built or the policy is not one; any failure of the
+    policy afterwards gives a record with the outcome ``policy_error``."""
     policy = as_policy(policy)
     world = build_world(for_policy(scenario, policy), seed, base)
     info = policy_info if policy_info is not None else describe_policy(policy)

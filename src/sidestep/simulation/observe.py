@@ -1,4 +1,4 @@
-"""What a policy gets to see: what it asked for, and nothing else. Also the route from a robot's start to its goal round
+"""What a policy observes: what it needs, and nothing else. Also the route from a robot's start to its goal round
 the walls, and the privileged future: where everybody will be if nobody reacts to the robot.
 """
 
@@ -38,9 +38,9 @@ def route_to_goal(world: World, robot: int = 0) -> FloatArray:
     if place.route or not len(world.scene.wall_points):
         return np.array([*place.route, place.goal])
     for spare in (ROUTE_SPARE_M, 0.0):
-        way = _path_to_goal(world, robot, spare)
-        if way is not None:
-            return way[1:]
+        path = _path_to_goal(world, robot, spare)
+        if path is not None:
+            return path[1:]
     return np.array([place.goal])
 
 
@@ -53,8 +53,8 @@ def shortest_path_length(world: World, robot: int = 0) -> float:
         return path_length(np.array([place.start[:2], *place.route, place.goal]))
     if not len(world.scene.wall_points):
         return float(exact.hypot(place.goal[0] - place.start[0], place.goal[1] - place.start[1]))
-    way = _path_to_goal(world, robot, 0.0)
-    return float("nan") if way is None else path_length(way)
+    path = _path_to_goal(world, robot, 0.0)
+    return float("nan") if path is None else path_length(path)
 
 
 def _path_to_goal(world: World, robot: int, spare: float) -> FloatArray | None:
@@ -87,6 +87,42 @@ def future_of(world: World) -> Future:
     return Future(position, world.agents[layout.RADIUS, :people].copy(), world.scenario.rules.step_s)
 
 
+_NONE = np.zeros((0, 3))
+
+
+def view_for_sensors(worlds: Worlds, b: int, world: World, everybody: PedestrianDetector, robot: int = 0) -> SensorView:
+    """World ``b`` as the sensors of one robot get it, in episodes and in learning environments. ``everybody`` detects
+    all people of ``world``, with which the episode began."""
+    own = robot_state(worlds, b, robot)
+    agents, flags, step = worlds.agents[b], worlds.flags[b], int(worlds.clock[b])
+    return SensorView(
+        step=step,
+        time_s=float(step) * world.scenario.rules.step_s,
+        robot=own,
+        agents=agents,
+        flags=flags,
+        own=worlds.people + robot,
+        others=_poses_of_others(worlds, b, world, robot) if len(world.robots) > 1 else _NONE,
+        vehicles=worlds.robot_state[b, len(world.scenario.robots) :],
+        look=lambda: everybody.sense(agents, flags, (own.x, own.y, own.heading)),
+    )
+
+
+def _poses_of_others(worlds: Worlds, b: int, world: World, robot: int) -> FloatArray:
+    """(K, 3) x, y, heading of the other robots and the vehicles; NaN for a vehicle that has left."""
+    poses = worlds.robot_state[b, [r for r in range(len(world.robots)) if r != robot]][:, _POSE]
+    first = worlds.people + len(world.scenario.robots)
+    has_left = worlds.flags[b, layout.ACTIVE, first : worlds.columns] != 1
+    if has_left.any():
+        poses[len(poses) - len(has_left) :][has_left] = np.nan
+    return poses
+
+
+def detector_of_everybody(world: World) -> PedestrianDetector:
+    """A detector that sees all people of ``world`` wherever they are."""
+    return PedestrianDetector(PedestrianSensing(), world.person_id, world.scene.segments)
+
+
 _FIELDS = frozenset(item.name for item in fields(Observation))
 
 
@@ -109,16 +145,15 @@ def make_sensors(world: World, needs: frozenset[str], robot: int = 0) -> dict[st
 
 
 class Observer:
-    """The eyes of one robot in one world of a batch: asks every sensor that serves a need of its policy."""
+    """Makes the observations of one robot in one world of a batch, with all sensors that serve needs of its policy."""
 
     def __init__(self, world: World, needs: frozenset[str], robot: int = 0) -> None:
         self._world = world
         self._needs = needs
         self._robot = robot
-        self._others = [r for r in range(len(world.robots)) if r != robot]
         self._sensors = make_sensors(world, needs, robot)
         self._watching = [one for one in self._sensors.values() if type(one).watch is not Sensor.watch]
-        self._everybody = PedestrianDetector(PedestrianSensing(), world.person_id, world.scene.segments)
+        self._everybody = detector_of_everybody(world)
         self._goal = world.scenario.robots[robot].goal if "goal" in needs else None
 
     def task(self) -> Task:
@@ -142,7 +177,7 @@ class Observer:
         return task
 
     def watch(self, worlds: Worlds, b: int) -> None:
-        """To be called at every step: cameras have their own clock, and who draws people follows all their steps."""
+        """Call this at every step: cameras have their own clock, and renderers of people follow all their steps."""
         if self._watching:
             view = self._view(worlds, b)
             for sensor in self._watching:
@@ -171,35 +206,11 @@ class Observer:
         return camera.sense(view.robot, view.everybody, view.time_s, *((view.others,) if others else ()))["rgb"]
 
     def _view(self, worlds: Worlds, b: int) -> SensorView:
-        robot = robot_state(worlds, b, self._robot)
-        agents, flags, step = worlds.agents[b], worlds.flags[b], int(worlds.clock[b])
-        return SensorView(
-            step=step,
-            time_s=float(step) * self._world.scenario.rules.step_s,
-            robot=robot,
-            agents=agents,
-            flags=flags,
-            own=worlds.people + self._robot,
-            others=self._poses_of_others(worlds, b) if self._others else _NONE,
-            vehicles=worlds.robot_state[b, len(self._world.scenario.robots) :],
-            look=lambda: self._everybody.sense(agents, flags, (robot.x, robot.y, robot.heading)),
-        )
-
-    def _poses_of_others(self, worlds: Worlds, b: int) -> FloatArray:
-        """(K, 3) x, y, heading of the other robots and the vehicles; NaN of a vehicle that has left."""
-        poses = worlds.robot_state[b, self._others][:, _POSE]
-        first = worlds.people + len(self._world.scenario.robots)
-        has_left = worlds.flags[b, layout.ACTIVE, first : worlds.columns] != 1
-        if has_left.any():
-            poses[len(poses) - len(has_left) :][has_left] = np.nan
-        return poses
-
-
-_NONE = np.zeros((0, 3))
+        return view_for_sensors(worlds, b, self._world, self._everybody, self._robot)
 
 
 def _sensed(name: str, sensor: Sensor, view: SensorView) -> dict[str, Any]:
-    """What a sensor reports of its needs. Whatever a plug-in does wrong is not the policy's fault: no episode then."""
+    """What a sensor reports of its needs. A plug-in's mistake is not the policy's fault: it stops the run."""
     wanted = sensor.context.needs
     with plug_in_errors("sensor", name, registry.SENSORS):
         found = sensor.sense(view)

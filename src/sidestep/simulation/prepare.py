@@ -27,6 +27,7 @@ from sidestep.kernels.reactive_replay import react_people
 from sidestep.kernels.referee import begin_judging, judge_world, judge_worlds
 from sidestep.kernels.world import move_robot, new_worlds, step_world, step_worlds, sweep_contacts, world_of
 from sidestep.simulation.referee import ground_bank
+from sidestep.simulation.road_judge import road_bank
 
 Part = tuple[str, float, Callable[..., Any], tuple[Any, ...]]
 """What it is called, the share of the work that is done when one process comes to it, a kernel, its arguments."""
@@ -124,8 +125,9 @@ def example_batch() -> layout.WorldBatch:
     walls = example_walls()
     joined = layout.Walls(*walls[:7], walls.grid[None], walls.grid_shape[None])
     bank = layout.SceneBank(
-        joined, np.zeros((2, 3), np.int64), np.zeros((1, 1, 2, 4), np.float32), ground_bank([None])[0]
-    )
+        joined, np.zeros((2, 3), np.int64), np.zeros((1, 1, 2, 4), np.float32), ground_bank([None])[0],
+        road_bank([None])[0],
+    )  # fmt: skip
     return layout.WorldBatch(np.zeros(1, np.int64), np.ones(1, np.uint8), worlds, bank)
 
 

@@ -1,8 +1,6 @@
-"""Writes down one episode as it happens and makes the record of it."""
+"""Buffers one episode while it runs and makes its record."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from sidestep.simulation.observe import shortest_path_length
 from sidestep.simulation.robots import encode_command
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Command, EpisodeRecord, Event, Outcome, PolicyInfo
+from sidestep.types.record import Mode
 from sidestep.version import __version__
 
 _POSE = [ROBOT_X, ROBOT_Y, ROBOT_HEADING]
@@ -83,7 +82,7 @@ class Recorder:
         policy: PolicyInfo,
         outcome: Outcome,
         events: list[Event],
-        mode: Literal["sync", "async", "latency"],
+        mode: Mode,
         traceback: str = "",
     ) -> EpisodeRecord:
         """The record of the episode so far."""

@@ -15,9 +15,8 @@ import shapely
 from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.kernels import referee
-from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.layout import LIMITED, RULE_DT, RULE_GOAL_RADIUS, RULE_TIME_LIMIT, WALL_FRACTION, Grounds
-from sidestep.simulation.road_judge import RoadJudge
+from sidestep.simulation.road_judge import CompiledRoads, compile_roads, pack_road_rules, road_events
 from sidestep.types import CompiledScene, Event, Outcome, RobotPlacement, Scenario
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.decide import decide_outcome
@@ -39,7 +38,7 @@ BAND_MM = 1000.0
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class CompiledGround:
     """Ground that a robot must not leave, as the edges of its polygons: whole millimetres, by horizontal bands."""
 
     edges: FloatArray  # (E, 4) float64: x, y, x, y in mm; an edge is listed in every band that it reaches
@@ -49,19 +48,21 @@ class Ground:
 
 @dataclass(frozen=True, eq=False)
 class CompiledRules:
-    """What the referee knows of a scenario of R robots and vehicles."""
+    """The rules of a scenario of R robots and vehicles as arrays."""
 
     numbers: FloatArray  # (RULE_ROWS,) float64
-    ground: Ground | None  # None: the robot may go anywhere
+    ground: CompiledGround | None  # None: the robot may go anywhere
+    roads: CompiledRoads | None  # None: no rule is about roads
     waypoints: FloatArray  # (R, W, 4) float64, see ``kernels.referee``; W = 0 where nobody is put back
 
 
 def compile_rules(scenario: Scenario, scene: CompiledScene, where: str) -> CompiledRules:
-    """The rules of ``scenario``. Raises ``BadInput`` if they speak of ground that the scene does not have."""
+    """The rules of ``scenario``. Raises ``BadInput`` if they need ground or roads that the scene does not have."""
     rules = scenario.rules
     return CompiledRules(
         _pack_rules(rules),
         compile_ground(scene, tuple(rules.stay_on), where) if rules.stay_on else None,
+        compile_roads(rules, scene, where),
         pack_waypoints(scenario.robots, rules, len(scenario.traffic)),
     )
 
@@ -77,6 +78,7 @@ def _pack_rules(rules: Rules) -> FloatArray:
         referee.MUST_STOP: rules.success == "stop",
         referee.RESETS: rules.on_failure == "reset",
         referee.FREEZES: rules.frozen_after_s is not None,
+        referee.HAS_ROAD_RULES: rules.exit is not None or rules.lanes is not None,
     }
     packed[referee.RULE_KINDS] = sum(bit for bit, holds in kinds.items() if holds)
     packed[referee.RULE_ENDS_ON] = sum(1 << OUTCOME_CODES[outcome] for outcome in set(rules.ends_on))
@@ -84,6 +86,7 @@ def _pack_rules(rules: Rules) -> FloatArray:
         packed[referee.RULE_FROZEN_STEPS] = round(min(rules.frozen_after_s, 2 * rules.time_limit_s) / rules.step_s)
     packed[referee.RULE_STOP_WITHIN], packed[referee.RULE_STOP_FOR] = rules.stop_within_m, rules.stop_for_s
     packed[referee.RULE_COOLDOWN] = rules.collision_cooldown_s
+    packed[referee.RULE_ROAD : referee.RULE_PRECEDENCE] = pack_road_rules(rules)
     packed[referee.RULE_PRECEDENCE :] = [OUTCOME_CODES[outcome] for outcome in rules.precedence]
     return packed
 
@@ -110,7 +113,7 @@ def pack_waypoints(robots: Sequence[RobotPlacement], rules: Rules, vehicles: int
 
 
 @lru_cache(maxsize=32)
-def compile_ground(scene: CompiledScene, kinds: tuple[str, ...], where: str) -> Ground:
+def compile_ground(scene: CompiledScene, kinds: tuple[str, ...], where: str) -> CompiledGround:
     """All regions of ``kinds`` as one ground; remembered, as many scenarios share a scene."""
     shapes = [shapely.Polygon(r.polygon, r.holes) for r in scene.spec.regions if r.kind in kinds]
     if not shapes:
@@ -124,7 +127,7 @@ def compile_ground(scene: CompiledScene, kinds: tuple[str, ...], where: str) -> 
     last = np.floor((edges[:, [1, 3]].max(axis=1) - lowest) / BAND_MM).astype(np.int64)
     listed = [np.flatnonzero((first <= band) & (band <= last)) for band in range(int(last.max()) + 1)]
     bands = np.concatenate([[0], np.cumsum([len(items) for items in listed])]).astype(np.int64)
-    return Ground(np.ascontiguousarray(edges[np.concatenate(listed)]), bands, lowest)
+    return CompiledGround(np.ascontiguousarray(edges[np.concatenate(listed)]), bands, lowest)
 
 
 def _edges_mm(shape: Any) -> Iterator[FloatArray]:
@@ -136,7 +139,7 @@ def _edges_mm(shape: Any) -> Iterator[FloatArray]:
             yield edges[(edges[:, :2] != edges[:, 2:]).any(axis=1)]
 
 
-def ground_bank(grounds: Sequence[Ground | None]) -> tuple[Grounds, list[int]]:
+def ground_bank(grounds: Sequence[CompiledGround | None]) -> tuple[Grounds, list[int]]:
     """All distinct grounds end to end, and which one each world has (0 for none)."""
     distinct = {id(ground): ground for ground in grounds if ground is not None}
     edges: list[FloatArray] = [np.zeros((0, 4))]
@@ -160,7 +163,6 @@ class Referee:
         self._robot = robot
         self._limits: set[str] = set()
         self._groups = 0
-        self._road = RoadJudge(world, robot) if world.scenario.rules.exit or world.scenario.rules.lanes else None
         self.events: list[Event] = []
 
     @property
@@ -169,7 +171,7 @@ class Referee:
         return decide_outcome(self.events, self._rules)
 
     def policy_failed(self, time: float, reason: str) -> None:
-        """The policy broke; the episode is over."""
+        """Note that the policy failed, which ends the episode."""
         self.events.append(Event(time, "policy_error", text=reason))
 
     def watch(self, worlds: Worlds, b: int) -> bool:
@@ -198,12 +200,10 @@ class Referee:
             self.events.append(Event(end, "timeout"))
         if news & referee.RESET_NEWS:
             self.events.append(Event(end, "reset", value=worlds.notes[b, self._robot, referee.CARRIED]))
-        is_over = bool(worlds.ending[b, self._robot] != referee.RUNNING)
-        if self._road is not None:
-            pose = worlds.robot_state[b, self._robot, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]]
-            self.events += self._road.judge(pose, end)
-            is_over = is_over or self._road.is_over
-        return is_over
+        if news & referee.ROAD_NEWS:
+            mark, note = worlds.marks[b, self._robot, referee.ROAD_MARK :], worlds.notes[b, self._robot]
+            self.events += road_events(news, mark, note[referee.ROAD_NOTE :], self._rules.exit, end)
+        return bool(worlds.ending[b, self._robot] != referee.RUNNING)
 
     def _note_contacts(self, worlds: Worlds, b: int, start: float) -> None:
         """Contacts that ended, by name, then contacts that began, by time."""

@@ -1,4 +1,4 @@
-"""Robots and vehicles in one model of who moves: their arrays in a world, and the director that drives the vehicles.
+"""Robots and vehicles in one model of moving bodies: their arrays in a world, and the director of the vehicles.
 
 Robots come first, as the scenario lists them, then its traffic. Both have a spec, a state and a column of ``agents``;
 both are moved, stopped by walls, swept for contacts and seen by people in the same way. A policy commands the robots
@@ -22,9 +22,10 @@ from sidestep._util import exact
 from sidestep.errors import BadInput, UnknownName, describe_error, place_of
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_V, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
-from sidestep.kernels.layout import BODY_ROWS, COVER, COVER_X, RULE_DT
+from sidestep.kernels.layout import BODY_ROWS, COVER, COVER_X, MIDDLE, RULE_DT, WHEELS
 from sidestep.kernels.world import mirror_cover
 from sidestep.scenes.free_space import free_mask
+from sidestep.simulation.road_judge import body_middle, wheel_places
 from sidestep.simulation.robots import DYNAMICS_CODES, CommandConverter, load_robot, pack_limits
 from sidestep.simulation.seeds import generator_for
 from sidestep.simulation.traffic import (
@@ -82,7 +83,7 @@ def load_specs(scenario: Scenario, base: Path | None) -> tuple[Scenario, tuple[R
 
 
 def make_road_users(scenario: Scenario, specs: Sequence[RobotSpec], scene: CompiledScene, where: str) -> RoadUsers:
-    """The arrays of everybody who drives; ``BadInput`` for one that starts in a wall or on another."""
+    """The arrays of all robots and vehicles; ``BadInput`` for one that starts in a wall or on another."""
     robots, traffic = scenario.robots, scenario.traffic
     for index, (robot, spec) in enumerate(zip(robots, specs, strict=False)):
         _check_robot(robot, spec, scene, f"{where}: robot {index}")
@@ -105,6 +106,7 @@ def make_road_users(scenario: Scenario, specs: Sequence[RobotSpec], scene: Compi
         corners = spec.footprint.polygon or ()
         body[k, 0] = len(corners), spec.footprint.enclosing_radius
         body[k, 1 : 1 + len(corners)] = np.reshape(corners, (-1, 2))
+        body[k, WHEELS], body[k, MIDDLE, 0] = wheel_places(spec), body_middle(spec.footprint)
         is_covered = corners and (k >= len(robots) or spec.wheelbase is not None)
         radii.append(inner_radius(spec.footprint) if is_covered else spec.footprint.enclosing_radius)
         if is_covered:
@@ -205,7 +207,7 @@ class TrafficDirector:
             self._converters.append(CommandConverter(place.spec, scenario.rules.step_s))
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
-        """Write the commands of the coming step. That is no event."""
+        """Write the commands of the coming step. Causes no events."""
         agents, is_active = worlds.agents[b], worlds.flags[b, layout.ACTIVE] == 1
         time = float(worlds.clock[b]) * float(worlds.rules[b, RULE_DT])
         if self._make_lane_vehicles is not None:
@@ -226,7 +228,7 @@ class TrafficDirector:
             view = RoadView(time, own, bodies[:2].T, bodies[2:4].T, bodies[layout.RADIUS], columns < worlds.people)
             try:
                 command = checked_command(driver.drive(view))
-            except Exception as error:  # a plug-in's mistake, told with its name
+            except Exception as error:  # a plug-in's mistake, reported with its name
                 raise BadInput(f"{name}: its driver failed: {describe_error(error)}{place_of(error)}") from error
             worlds.command[b, self._first + k] = converter.to_native(command, own)
         return []
@@ -253,4 +255,4 @@ def with_lane_traffic(scenario: Scenario, scene: CompiledScene, seed: int, where
 
 
 LANE_TRAFFIC_PART = 1_000_000
-"""Its random numbers are not those of any vehicle."""
+"""Part number of its random numbers, beyond those of all vehicles."""

@@ -89,8 +89,8 @@ def _find_route(scene: CompiledScene, start: FloatArray, goal: FloatArray) -> Fl
     line = start + np.linspace(0.0, 1.0, pieces)[:, None] * (goal - start)
     if free_mask(scene, line, BODY_M).all():
         return goal[None]
-    way: FloatArray = shortest_path(scene, start, goal, BODY_M)[1:]
-    return way
+    path: FloatArray = shortest_path(scene, start, goal, BODY_M)[1:]
+    return path
 
 
 def _simulate(
@@ -210,12 +210,12 @@ class _Company:
         agents[layout.GOAL_Y, :n][who] = goal[who, 1]
 
     def _send_away(self, now: float) -> None:
-        """Who has stood long enough leaves; companions leave with their leader."""
+        """Let people who have stood long enough leave; companions leave with their leader."""
         flags, agents, n = self._flags, self._agents, self._count
         gone = (flags[layout.ACTIVE, :n] == 0) & np.isfinite(self._since)
-        way = agents[[layout.GOAL_X, layout.GOAL_Y], :n] - agents[[layout.PX, layout.PY], :n]
-        left = exact.hypot(way[0], way[1])
-        approach = (way * agents[[layout.VX, layout.VY], :n]).sum(axis=0) / np.maximum(left, 1e-3)
+        remaining = agents[[layout.GOAL_X, layout.GOAL_Y], :n] - agents[[layout.PX, layout.PY], :n]
+        left = exact.hypot(remaining[0], remaining[1])
+        approach = (remaining * agents[[layout.VX, layout.VY], :n]).sum(axis=0) / np.maximum(left, 1e-3)
         stuck = (left < GONE_M) & (self._pace > 0.3) & (approach < 0.2 * self._pace) & (now > self._since + 1.0)
         through = stuck & (flags[layout.WAYPOINT, :n] == self._last_waypoint) & ~self._follows & ~self._stays
         out = (now >= self._leave) | through | (gone[self._leader] & self._follows)

@@ -22,6 +22,7 @@ from sidestep.simulation.build import World
 from sidestep.simulation.directors import Director
 from sidestep.simulation.prepare import prepare_parts
 from sidestep.simulation.referee import ground_bank
+from sidestep.simulation.road_judge import road_bank
 from sidestep.types import CompiledScene, Event
 from sidestep.types.base import FloatArray, IntArray
 
@@ -169,7 +170,7 @@ class Worlds:
         self._has_directors = any(director is not None for director in self.directors)
 
     def direct(self) -> None:
-        """Let the directors of running worlds tell their people what to do in the coming step."""
+        """Let the directors of running worlds write what people and vehicles do in the coming step."""
         if not self._has_directors:
             return
         for b, director in enumerate(self.directors):
@@ -203,11 +204,12 @@ def _allocate(known: Sequence[World], b: int, people: int) -> WorldArrays:
 
 
 def _fill_bank(worlds: Sequence[World], people: int, index: IntArray) -> SceneBank:
-    """What the worlds share, each distinct thing once; ``index (B, 3)`` gets the numbers of each world's."""
+    """What the worlds share, each distinct thing once; ``index (B, 4)`` gets the numbers of each world's."""
     walls, offsets, index[:, 0] = _join_walls([world.scene for world in worlds])
     replays, index[:, 1] = _join_replays([world.replay for world in worlds], people)
     grounds, index[:, 2] = ground_bank([world.rules.ground for world in worlds])
-    return SceneBank(walls, offsets, replays, grounds)
+    roads, index[:, 3] = road_bank([world.rules.roads for world in worlds])
+    return SceneBank(walls, offsets, replays, grounds, roads)
 
 
 def _join_replays(replays: Sequence[FloatArray | None], people: int) -> tuple[FloatArray, list[int]]:

@@ -214,7 +214,7 @@ def _items(
     file: Path, suite: str, number: int, document: Any, unreadable: list[tuple[Path, str]] | None = None
 ) -> Iterator[tuple[str, dict[Any, Any], str]]:
     """The scenarios of one document as plain data, defaults merged: where each stands, the data, the list's summary.
-    What is no scenario goes into ``unreadable``, if there is one."""
+    What is not a scenario goes into ``unreadable``, if given."""
     if not isinstance(document, dict):
         raise BadInput(f"{file}: document {number} must be a mapping, a scenario or a list under 'scenarios'")
     if PROTOCOL_KEY in document:

@@ -34,7 +34,7 @@ STEPS = 1000
 STEP_S, STEP_VEHICLES_S = 0.05, 1.0 / 30.0
 """Ped-Only runs at 20 Hz, Ped-Veh at 30 Hz."""
 HEAD_START_STEPS = 50
-"""People and vehicles move for so many steps before the car may."""
+"""Number of steps that people and vehicles move before the car may."""
 HOP_M = 2.0
 """Between two points of a route."""
 MIDDLE_M = 1.293

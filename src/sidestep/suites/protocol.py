@@ -74,17 +74,17 @@ class ProtocolLocation(Model):
 
     @property
     def paths(self) -> tuple[Path2D, Path2D]:
-        """Of who starts at A and of who starts at B."""
+        """The paths from A and from B."""
         return self.a, self.a[::-1] if self.b is None else self.b
 
 
 class ProtocolScenario(Model):
-    """What happens between a person and the robot, and what participants are told of it."""
+    """What happens between a person and the robot, and what participants read about it."""
 
     title: Text | Literal[""] = ""
     conduct: Conduct = "walk_on"
     instruction: Text
-    """For the participant."""
+    """Text for the participant."""
     expected: Text
     """What the robot is expected to do."""
     questions: str = ""
@@ -103,7 +103,7 @@ class Protocol(Model):
     summary: str = ""
     source: str = ""
     language: Language = "en"
-    """Of texts that are not given by language."""
+    """Language of texts that are not given by language."""
     scene: str | SceneSpec
     """A floor plan's name, a path to a scene file, or the scene itself."""
     questionnaire: str | dict[str, Any] = "protocol"
@@ -127,7 +127,7 @@ class Protocol(Model):
 
 
 class Role(NamedTuple):
-    """Who starts where: indices of ``ProtocolLocation.paths``."""
+    """Paths of robot and person: indices of ``ProtocolLocation.paths``."""
 
     name: str
     robot: int
@@ -146,7 +146,7 @@ class ProtocolOptions(Model):
     split: Literal["dev", "test", "all"] = "all"
     """``dev``: places to develop and tune on; ``test``: places for tables; ``all``: both, as in a study."""
     language: str = ""
-    """Of the texts in ``notes``; empty: the protocol's own."""
+    """Language of the texts in ``notes``; empty: the protocol's own."""
     robot: str = ""
     """Name of a robot spec; empty: that of the protocol."""
     person_mps: PositiveSpeed | None = None
@@ -245,7 +245,7 @@ def _point_along(path: Path2D, metres: float) -> Point:
 
 def parse_protocol(data: dict[Any, Any], path: Path) -> ProtocolSuite:
     """The suite that the document ``data`` of the file ``path`` describes; files that it names are read now, and
-    mistakes in the settings of people are told."""
+    mistakes in the settings of people are reported."""
     protocol = Protocol.parse(data, str(path))
     for name, scenario in protocol.scenarios.items():
         for place, location in scenario.locations.items():

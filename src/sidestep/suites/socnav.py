@@ -1,6 +1,6 @@
 """The SocNav suite: SocNavBench's 33 episodes among real pedestrians who are replayed, ``data/socnav.yaml``.
 
-Without the recordings each episode runs among a *synthetic crowd*, a crowd generated from the fitted statistics of the same
+Without the recordings each episode runs among a *synthetic crowd*, generated from the fitted statistics of the same
 minutes at the same place. Records and tables say which it was: ``recorded`` or ``generated``.
 
 The 33 are the development split: bundled policies were tuned on them. ``split=test`` has other minutes of the same
@@ -50,7 +50,7 @@ class Window(Model):
     synthetic: str
 
 
-class Episode(Model):
+class PublishedEpisode(Model):
     """One line of SocNavBench's list."""
 
     name: str
@@ -66,7 +66,7 @@ class SocnavData(Model):
     """The file as a whole."""
 
     recordings: dict[str, Recording]
-    episodes: tuple[Episode, ...]
+    episodes: tuple[PublishedEpisode, ...]
 
 
 class HeldOutWindow(Model):
@@ -130,7 +130,7 @@ class Socnav(OptionSuite):
             return tuple(self._test_scenario(window) for window in held_out_data().windows)
         return tuple(self._published_scenario(episode) for episode in socnav_data().episodes)
 
-    def _published_scenario(self, episode: Episode) -> Scenario:
+    def _published_scenario(self, episode: PublishedEpisode) -> Scenario:
         recorded = self._is_recorded(episode)
         notes = {"duplicate_of": episode.duplicate_of} if episode.duplicate_of is not None else {}
         return self._scenario(
@@ -166,7 +166,7 @@ class Socnav(OptionSuite):
 
     def _scenario(
         self,
-        route: Episode,
+        route: PublishedEpisode,
         *,
         name: str,
         summary: str,
@@ -190,7 +190,7 @@ class Socnav(OptionSuite):
             notes={"options": self.options.model_dump(), **notes},
         )
 
-    def _is_recorded(self, episode: Episode) -> bool:
+    def _is_recorded(self, episode: PublishedEpisode) -> bool:
         if self.options.source == "generated":
             if self.options.time == "as-shipped":
                 raise BadInput("suite socnav: time=as-shipped is a way to replay recordings, not generated people")
@@ -210,7 +210,7 @@ class Socnav(OptionSuite):
         names = {recording.dataset for recording in socnav_data().recordings.values()}
         return sorted(name for name in names if find_dataset(name) is None)
 
-    def _datasets(self, episode: Episode) -> list[str]:
+    def _datasets(self, episode: PublishedEpisode) -> list[str]:
         recordings = socnav_data().recordings
         return [recordings[window.recording].dataset for window in episode.people]
 

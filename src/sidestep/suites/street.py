@@ -27,7 +27,7 @@ from sidestep.types.scenario import CrowdPart, RobotPlacement, Scenario, StreetP
 from sidestep.types.sensors import Sensors
 
 WIDTHS = (60, 65, 70, 80)
-"""Of the carriageway, decimetres."""
+"""Widths of the carriageway, decimetres."""
 TEST_WIDTH, TEST_STREET = 65, "zebra+island-80"
 START_M, END_M = 50.0, 60.0
 """Where the middle of the car starts before the crossing place and has arrived behind it."""

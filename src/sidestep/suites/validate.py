@@ -67,7 +67,7 @@ class Validation:
     problems: tuple[Problem, ...]
 
     def lines(self) -> Iterator[str]:
-        """For people: each mistake once, with the scenarios that have it, which may share it by their defaults."""
+        """Lines to print: each mistake once, with the scenarios that have it, which may share it by their defaults."""
         together: dict[Mistake, list[str]] = {}
         for problem in self.problems:
             together.setdefault(problem.mistake, []).append(problem.scenario)
@@ -208,7 +208,7 @@ def _robot_mistakes(scenario: Scenario, index: int, spec: RobotSpec, scene: Comp
 def _people_mistakes(
     scenario: Scenario, scene: CompiledScene, robots: Sequence[tuple[float, float, float]]
 ) -> Iterator[Mistake]:
-    """Of the people placed by hand. Those who come in later may meet anybody where they enter."""
+    """Mistakes in the people placed by hand. Those who come in later may meet anybody where they enter."""
     here: list[tuple[str, tuple[float, float, float]]] = []
     for p, part in enumerate(scenario.crowd):
         for k, person in enumerate(part.people):

@@ -1,7 +1,9 @@
 """Frozen data that flows through Sidestep: scenario, scene, tracks, observation, command, record, result.
 
 Settings (what a person writes in a file) are frozen pydantic models: unknown keys are errors. Arrays (what a simulation
-produces) are frozen dataclasses whose fields state shape, frame and unit. No behaviour beyond validation lives here.
+produces) are frozen dataclasses whose fields state shape, frame and unit. Methods and functions here validate these
+data or derive values from them: a digest, an outcome from events (:mod:`sidestep.types.decide`), a position on a track.
+None simulates, draws or reads a file.
 """
 
 from sidestep.types.command import Command, Drive, HolonomicVelocity, Native, Position, Velocity, Waypoints

@@ -32,7 +32,7 @@ FarPoint = tuple[Finite, Finite]
 
 
 MOST_PROBLEMS = 20
-"""Told of one file; a file with more is wrong as a whole."""
+"""Number of mistakes listed for one file; a file with more is rejected as a whole."""
 
 
 class Model(BaseModel):

@@ -24,7 +24,7 @@ class BehaviourNode(Model):
     at: Point
     kind: Literal["waypoint", "object"] = "waypoint"
     name: str = ""
-    """For edges; without one, edges use the node's number, from 0."""
+    """Name that edges use; without one, they use the node's number, from 0."""
     heading: Angle | None = None
     """Where people who stand here face, rad: at an object toward it. None: anywhere."""
     interaction: Interaction = "look"
@@ -119,7 +119,7 @@ class Behaviour(Model):
     after_idle: Choice = Choice(walk=0.8, talk=0.2)
     after_interact: Choice = Choice(walk=0.9, idle=0.1)
     after_talk: Choice = Choice(walk=0.9, idle=0.1)
-    """Of people who were not on their way; the others walk on."""
+    """Choice of people who were not on their way; the others walk on."""
     meet: Share = 0.05
     """Probability that two people who come within 2 m of each other near a node stop to talk."""
     phone: Share = 0.4

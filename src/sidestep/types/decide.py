@@ -60,7 +60,7 @@ def outcome_of_event(event: Event) -> Outcome | None:
 
 
 def decide_outcome(events: Iterable[Event], rules: Rules) -> Outcome:
-    """Of everything that happened, the first in ``rules.precedence``. Nothing happened: the time ran out.
+    """The first outcome in ``rules.precedence`` of all that happened; ``timeout`` where nothing did.
 
     Where the task is to stop or to leave an area (``rules.success``), reaching the goal is no success.
     """

@@ -32,7 +32,7 @@ class EventBase(Model):
     """What all events have in common."""
 
     radius: Positive = 0.3
-    """Of each person's body, m."""
+    """Radius of each person's body, m."""
 
 
 class Walking(EventBase):
@@ -111,7 +111,7 @@ class Lateral(Walking):
     side_m: Positive = 2.0
     """How far beside ``at`` the person waits."""
     direction: Angle | None = None
-    """Of the robot's path at ``at``, rad; None: that of the nearest leg of its route."""
+    """Direction of the robot's path at ``at``, rad; None: that of the nearest leg of its route."""
     max_speed: PositiveSpeed = 2.0
     walk_on_m: Positive = 6.0
     """How far past the robot's line the person walks before leaving the world."""
@@ -138,7 +138,7 @@ class Overtaking(Walking):
     """Behind the robot, between the bodies."""
 
 
-class Crossing(Walking):
+class CrossingEvent(Walking):
     """People cross a crosswalk in both directions when the robot is on it."""
 
     kind: Literal["crossing"] = "crossing"
@@ -149,14 +149,14 @@ class Crossing(Walking):
     behind: Annotated[int, Field(ge=0, le=20)] = 2
     """People who come from behind it."""
     direction: Angle | None = None
-    """Of the robot's path over the zone, rad; None: that of the nearest leg of its route."""
+    """Direction of the robot's path over the zone, rad; None: that of the nearest leg of its route."""
     free_side: Side | None = None
     """The side of the crosswalk that nobody uses; None: random."""
     trigger_m: NonNegative = 0.0
     """From the robot's centre to the zone; 0: when it is inside."""
 
     @model_validator(mode="after")
-    def _check(self) -> Crossing:
+    def _check(self) -> CrossingEvent:
         if self.front + self.behind < 1:
             raise ValueError("a crossing needs at least one person")
         if isinstance(self.zone, tuple) and len(self.zone) < 3:
@@ -165,7 +165,7 @@ class Crossing(Walking):
 
 
 class Gesturing(EventBase):
-    """Somebody turns to the robot and tells it something by hand: to stop, if nothing else is said."""
+    """Somebody turns to the robot and makes a gesture, by default to stop."""
 
     kind: Literal["gesturing"] = "gesturing"
     at: Point
@@ -323,7 +323,7 @@ class Entering(Walking):
     to: Point
     """Where the person stands inside."""
     first: Literal["person", "robot"] = "person"
-    """Who goes first; a person who lets the robot go first signs to it to go on."""
+    """Whether the person or the robot goes first; a person who lets the robot go first signs to it to go on."""
     trigger_m: Positive = 3.0
     """From the robot to the door, in any direction."""
 
@@ -349,7 +349,7 @@ class Enacting(Walking):
     zone_m: Positive = 1.2
     """The robot is at ``meet`` when its centre is nearer than this; only one of both has precedence there."""
     arrive_m: Positive = 2.5
-    """Who first comes nearer to ``meet`` than this has arrived first (``first_come``)."""
+    """The first to come nearer to ``meet`` than this has arrived first (``first_come``)."""
     wait_m: Positive = 1.8
     """How far before ``meet`` a person stops who lets the robot go first."""
     startle_m: Positive = 2.0
@@ -371,7 +371,7 @@ class PluginEvent(EventBase):
 
     kind: Literal["plugin"] = "plugin"
     name: str
-    """Of the entry point."""
+    """Name of the entry point."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """The plug-in's own; it says what they mean."""
 
@@ -383,7 +383,7 @@ EventSpec = Annotated[
     | Frontal
     | Lateral
     | Overtaking
-    | Crossing
+    | CrossingEvent
     | Gesturing
     | Joining
     | Leaving

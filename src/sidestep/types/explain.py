@@ -28,7 +28,7 @@ MOST_KEYS = 10
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
 
 Details = Mapping[str, Any]
-"""One error as pydantic tells it."""
+"""One error as pydantic reports it."""
 
 
 class Mistake(NamedTuple):
@@ -86,7 +86,7 @@ def _explain(annotation: Any, data: Any, errors: Sequence[_Error], place: str) -
 
 
 def _in_model(model: type[BaseModel], data: Any, errors: Sequence[_Error], place: str) -> Iterator[Mistake]:
-    """Of one mapping with known keys. A required key is not missing where an unknown one is next to it in spelling."""
+    """Mistakes in one mapping with known keys. A required key is not missing where an unknown one is spelt alike."""
     by_key = _by_first(errors)
     unknown = [key for key, found in by_key.items() if any(_is(each, "extra_forbidden", 1) for each in found)]
     meant = set()
@@ -112,7 +112,7 @@ def _in_model(model: type[BaseModel], data: Any, errors: Sequence[_Error], place
 
 
 def _in_container(kind: Any, data: Any, errors: Sequence[_Error], place: str) -> Iterator[Mistake]:
-    """Of a list or a mapping with free keys, or of something unknown, into which the data show the way."""
+    """Mistakes in a list, in a mapping with free keys, or in a value of unknown type."""
     if _is_fixed(kind) and isinstance(data, Sequence) and len(data) != len(get_args(kind)):
         yield Mistake(_cut(place, LONGEST_PLACE), f"must be {_described(kind)}{_got(data)}")
         return
@@ -141,7 +141,7 @@ def _wrong_key(place: str, key: Any, errors: Sequence[_Error]) -> Mistake:
 def _in_tagged_union(
     branches: Sequence[Any], tag: str, data: Any, errors: Sequence[_Error], place: str
 ) -> Iterator[Mistake]:
-    """Of a value whose ``kind`` says which of several types it is."""
+    """Mistakes in a value whose ``kind`` says which of several types it has."""
     tagged = [(each, _without_metadata(each)[0].model_fields[tag].annotation) for each in branches]
     types = {value: each for each, literal in tagged for value in get_args(literal)}
     for value, found in _by_first([each for each in errors if each.path]).items():
@@ -159,7 +159,7 @@ def _in_tagged_union(
 
 
 def _in_union(branches: Sequence[Any], data: Any, errors: Sequence[_Error], place: str) -> Iterator[Mistake]:
-    """Of a value that may be of several types: about the one that it looks like."""
+    """Mistakes in a value that may be of several types: those of the type that it looks like."""
     whole = [each for each in errors if not each.path]
     if whole:
         yield from (_here(Any, data, each.details, place) for each in whole)

@@ -63,7 +63,7 @@ class Clip:
     name: str
     path: FloatArray  # (P, 2) float64: where the vehicle drives, beyond both ends of what it drove, m
     length: float
-    """Of the vehicle, m."""
+    """Length of the vehicle, m."""
     width: float
     ground: int = -1
     """Number of its map; -1: none."""
@@ -71,7 +71,7 @@ class Clip:
     """One of PLACES."""
     origin: Origin = "generated"
     driver: str = ""
-    """Who drove, where that is known."""
+    """The driver, where known."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", frozen_array(self.path, np.float64, (None, 2), f"clip {self.name}: path"))

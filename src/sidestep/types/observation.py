@@ -58,8 +58,10 @@ class Pedestrians:
     heading: FloatArray  # (N,) rad, where the body faces
     radius: FloatArray  # (N,) m
     group: IntArray  # (N,) walking group, -1 alone
-    gesture: IntArray | None = None  # (N,) number of ``GESTURES``; None where the sensor cannot tell
-    gaze: FloatArray | None = None  # (N,) rad, world frame: where the head points; None where the sensor cannot tell
+    gesture: IntArray | None = None  # (N,) number of ``GESTURES``; None where the sensor does not detect it
+    gaze: FloatArray | None = (
+        None  # (N,) rad, world frame: where the head points; None where the sensor does not detect it
+    )
 
     def __len__(self) -> int:
         return len(self.id)
@@ -165,7 +167,7 @@ class Task:
     map: CompiledScene | None = None  # walls and regions of the scene; need ``map``
     route: FloatArray | None = None  # (K, 2) m
     seed: int = 0
-    """For policies that sample: the only randomness they may use."""
+    """Seed for policies that sample: the only randomness they may use."""
     future: Future | None = None  # positions of all people during the episode; need ``future`` (privileged)
 
 

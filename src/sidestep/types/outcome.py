@@ -42,12 +42,12 @@ PRECEDENCE: tuple[Outcome, ...] = (
     Outcome.TIMEOUT,
     Outcome.SUCCESS,
 )
-"""Of everything that happened in an episode, the first in this order is its outcome: a failure outranks reaching the
-goal, a collision outranks a timeout, and a policy that broke is never credited with anything."""
+"""The outcome of an episode is the first in this order of all that happened: a failure outranks reaching the
+goal, a collision outranks a timeout, and a policy that failed is never credited with anything."""
 
 
 MOST_STEPS = 1_000_000
-"""Of an episode: 14 hours of 0.05 s."""
+"""Steps of an episode: 14 hours of 0.05 s."""
 
 
 MOST_HEAD_START_S = 600.0
@@ -89,7 +89,7 @@ class Rules(Model):
     """Number of simulation steps between two decisions of the policy."""
     time_limit_s: Positive = 60.0
     head_start_s: NonNegative = 0.0
-    """So long people walk and vehicles drive, while the robots stand, before time 0; nothing of it is recorded or
+    """Time before time 0 in which people walk and vehicles drive while the robots stand; it is neither recorded nor
     judged."""
     goal_radius_m: Positive = 0.3
     """The goal is reached when the robot's centre is nearer than this."""
@@ -148,7 +148,9 @@ class Rules(Model):
         if (self.success == "exit") != (self.exit is not None):
             raise ValueError("success: exit and exit: {area, side, pose} go together")
         if self.on_failure == "reset" and (self.exit is not None or self.lanes is not None):
-            raise ValueError("on_failure: reset does not go with exit or lanes: who is put back crosses no line")
+            raise ValueError(
+                "on_failure: reset cannot be combined with exit or lanes: a robot that is put back crosses no line"
+            )
         return self
 
     @field_validator("precedence", mode="before")

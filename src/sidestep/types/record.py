@@ -1,6 +1,6 @@
 """The episode record: the waist of the system. Saved, versioned, self-describing, with a digest.
 
-``Plans`` are annotations of a record: what the policy said it meant to do and where it expected people. They are
+``Plans`` are annotations of a record: what the policy planned to do and where it expected people. They are
 no part of what happened, and no part of the digest.
 """
 
@@ -10,7 +10,6 @@ import hashlib
 import json
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from importlib import import_module
 from math import nan
 from typing import Any, Literal, NamedTuple
 
@@ -18,6 +17,7 @@ import numpy as np
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
+from sidestep._util.record_display import record_display
 from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, FloatArray, IntArray, frozen_array
 from sidestep.types.outcome import Outcome
@@ -25,7 +25,7 @@ from sidestep.types.robot import Footprint, RobotSpec
 from sidestep.types.scenario import Scenario, SyntheticPlacement
 
 MOST_PLAN_POINTS = 40
-"""Of a plan or a forecast; what a policy publishes beyond is cut off."""
+"""Points of a plan or a forecast; further points that a policy publishes are cut off."""
 
 
 def _nothing() -> IntArray:
@@ -104,9 +104,6 @@ class Plans:
 
 FORMAT_VERSION = 2
 
-_SHOWN_BY = "sidestep.report.inline"
-"""Draws records. It lies far above this module, so it is imported by name, and only when something is shown."""
-
 OPTIONAL_ARRAYS: dict[str, type[np.generic]] = {
     "person_delay": np.float32,
     "person_detour": np.float32,
@@ -175,7 +172,7 @@ class EpisodeRecord:
     together.
 
     ``plans``: what the policy published of its intentions. Like ``planning_time`` they are no part of the digest: they
-    tell what the policy thought, not what happened, and a planner that begins to tell leaves its old results valid.
+    hold what the policy planned, not what happened, and a planner that begins to publish keeps its old results valid.
     """
 
     scenario: Scenario  # scenario as it was run
@@ -306,11 +303,11 @@ class EpisodeRecord:
     def plot(self, time: float | None = None, **options: Any) -> Any:
         """A picture from above at ``time`` (s; None: the end), as a Pillow image, or drawn into ``ax``. Options:
         ``size``, ``velocities``, ``personal_space``, ``ax`` (``sidestep.report.inline.plot_record``)."""
-        return import_module(_SHOWN_BY).plot_record(self, time, **options)
+        return record_display().plot_record(self, time, **options)
 
     def play(self, height: int = 640) -> Any:
         """A player in 3D and from above, which notebooks show; ``play().save("episode.html")`` writes it as a page."""
-        return import_module(_SHOWN_BY).Player(self, height)
+        return record_display().Player(self, height)
 
     def __repr__(self) -> str:
         outcome, count = str(self.outcome).replace("_", " "), len(self.person_id)
@@ -320,7 +317,7 @@ class EpisodeRecord:
         )
 
     def _repr_html_(self) -> str:
-        html: str = import_module(_SHOWN_BY).record_html(self)
+        html: str = record_display().record_html(self)
         return html
 
     def meaning(self) -> dict[str, Any]:
@@ -373,7 +370,7 @@ class RoadUser(NamedTuple):
 
 
 def others(record: EpisodeRecord) -> tuple[RoadUser, ...]:
-    """Who the columns of ``other_pose`` and ``other_radius`` are: the scenario's other robots, then its vehicles."""
+    """The columns of ``other_pose`` and ``other_radius``: the scenario's other robots, then its vehicles."""
     scenario, radii = record.scenario, record.other_radius.tolist()
     robots = max(len(radii) - len(scenario.traffic), 0)
     specs = [placement.spec if isinstance(placement.spec, RobotSpec) else None for placement in scenario.robots[1:]]

@@ -1,4 +1,4 @@
-"""What an episode came to: the value of a metric with its validity, never a magic number, and what a policy is told
+"""Results of an episode: the value of a metric with its validity, never a magic number, and what a policy receives
 at the end."""
 
 from __future__ import annotations

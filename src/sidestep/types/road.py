@@ -26,7 +26,7 @@ class Lane(Model):
     turn: Turn | None = None
     """What a lane through a junction does; None: no lane of a junction."""
     priority: int = 0
-    """Of two lanes that meet or cross in a junction the lower number waits; equal numbers: first come, first served."""
+    """Where two lanes meet or cross in a junction, the lower number waits; equal numbers: first come, first served."""
 
 
 class Marking(Model):
@@ -97,9 +97,9 @@ class Roads(Model):
         for lane in self.lanes:
             for name in lane.next:
                 if name not in names:
-                    raise ValueError(f"lane {lane.name!r} goes on to {name!r}, which is no lane")
+                    raise ValueError(f"lane {lane.name!r} continues on {name!r}, which is not a lane of these roads")
         for signal in self.signals:
             for name in signal.lanes:
                 if name not in names:
-                    raise ValueError(f"signal {signal.name!r} is for {name!r}, which is no lane")
+                    raise ValueError(f"signal {signal.name!r} is for {name!r}, which is not a lane of these roads")
         return self

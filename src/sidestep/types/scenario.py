@@ -192,7 +192,7 @@ class StreetPlacement(Model):
     """Mean and standard deviation of what people want to have left of the time gap to a vehicle when they have left its
     lane, s; at least -0.8 s, and 0.7 s less at a zebra, where most also go if the driver can stop."""
     speed_at_run: tuple[PositiveSpeed, PositiveSpeed] = (2.2, 3.2)
-    """Of those who run across, drawn uniformly, m/s."""
+    """Speed of people who run across, drawn uniformly, m/s."""
 
     @model_validator(mode="after")
     def _check(self) -> StreetPlacement:
@@ -244,7 +244,7 @@ class CrowdPart(Model):
     """Weight of these people's part of a mutual avoidance (ORCA): i takes share_i / (share_i + share_j). None: 1, and 0
     for static and replayed people, who give way to nobody."""
     reactivity: Reactivity = "none"
-    """Of replayed people: what they do when the robot interferes (docs/simulation.md, reactive replay)."""
+    """What replayed people do when the robot interferes (docs/simulation.md, reactive replay)."""
     at_end: AtEnd = "stay"
     speed: SpeedDistribution = Field(default_factory=SpeedDistribution)
     radius: Positive = 0.25
@@ -336,7 +336,7 @@ class VehiclePlacement(Model):
 
 
 class LaneTraffic(Model):
-    """Vehicles drawn anew for every seed, who drive along the scene's lanes (``driver: lane``)."""
+    """Vehicles drawn for every seed, which drive along the scene's lanes (``driver: lane``)."""
 
     count: tuple[Annotated[int, Field(ge=0, le=100)], Annotated[int, Field(ge=0, le=100)]] = (6, 15)
     """Fewest and most; drawn uniformly."""
@@ -344,14 +344,14 @@ class LaneTraffic(Model):
     """Vehicles per kilometre of lane outside of junctions, in place of ``count``, at most 100; they may start on every
     such lane."""
     returns_s: Positive | None = None
-    """After so many seconds a vehicle that has left the scene comes in again where its lanes begin, as soon as there
-    is room; None: it is gone."""
+    """Time in seconds after which a vehicle that has left the scene comes in again where its lanes begin, as soon as
+    there is room; None: it does not return."""
     parked_share: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Share of the scene's parking bays in which a car stands."""
     kinds: dict[str, Positive] = Field(default_factory=lambda: {"car": 8.0, "van": 1.0, "bicycle": 1.0})
     """Kinds of road users and how often each is drawn."""
     speed_share: tuple[Positive, Positive] = (0.8, 1.1)
-    """Of a lane's speed limit, from … to: what drivers want to drive; drawn uniformly."""
+    """Desired speed of drivers as a share of a lane's speed limit, from … to, drawn uniformly."""
     starts: Literal["rolling", "standing"] = "rolling"
     """At time 0, or at the beginning of the head start: ``rolling`` at the speed that the driver wants, or standing."""
     anywhere: bool = False

@@ -79,7 +79,7 @@ class CameraSettings(Model):
 
     width: Side = 640
     height: Side = 480
-    """Of the picture as drawn, before it is cropped and scaled."""
+    """Height of the picture as drawn, before it is cropped and scaled."""
     field_of_view: Annotated[float, Field(gt=0, le=WIDEST)] = pi / 2
     """Horizontal opening angle, rad; has no meaning where ``fx`` is given."""
     fx: Positive | None = None
@@ -151,7 +151,7 @@ class CameraSettings(Model):
         return columns.stop - columns.start, rows.stop - rows.start
 
     def seen_from_outside(self, field_of_view: float) -> CameraSettings:
-        """For cameras that no robot carries: pictures of the same size, weather and light, without this lens."""
+        """Settings of a camera that no robot carries: the same picture size, weather and light, without this lens."""
         width, height = self.picture_size
         return CameraSettings(
             width=width,
@@ -223,15 +223,15 @@ def merge_camera_settings(
 ) -> CameraSettings:
     """What ``changes`` say over what ``base`` says; only fields that were set count. ``where`` opens error messages."""
     if isinstance(changes, CameraSettings):
-        said: Any = changes.model_dump(exclude_unset=True)
+        given: Any = changes.model_dump(exclude_unset=True)
     else:
         try:
-            said = expand_preset(changes, CAMERA_PRESETS, "camera")
+            given = expand_preset(changes, CAMERA_PRESETS, "camera")
         except ValueError as error:
             raise BadInput(f"{where}: {error}") from None
-    if not isinstance(said, Mapping):
-        raise BadInput(f"{where}: camera settings are a preset's name or a mapping, got {said!r:.80}")
-    return CameraSettings.parse(merge_camera_fields(base.model_dump(exclude_unset=True), said), where)
+    if not isinstance(given, Mapping):
+        raise BadInput(f"{where}: camera settings are a preset's name or a mapping, got {given!r:.80}")
+    return CameraSettings.parse(merge_camera_fields(base.model_dump(exclude_unset=True), given), where)
 
 
 __all__ = [
@@ -305,11 +305,11 @@ class Lidar3DSettings(Model):
     channels: Annotated[int, Field(ge=1, le=256)] = 16
     elevation_min: Elevation = radians(-15.0)
     elevation_max: Elevation = radians(15.0)
-    """Of the lowest and the highest channel, rad; the others lie evenly between."""
+    """Elevation of the highest channel, rad, above ``elevation_min`` of the lowest; the others lie evenly between."""
     elevations: Annotated[tuple[Elevation, ...], Field(min_length=1, max_length=256)] | None = None
     """The channels one by one, in place of the three above, rad."""
     rays: Annotated[int, Field(ge=1, le=10_000)] = 900
-    """Of each channel."""
+    """Rays of each channel in one turn."""
     angle_min: Angle = -pi
     field_of_view: Annotated[float, Field(gt=0, le=2 * pi)] = 2 * pi
     """Azimuth of the first ray and the angle that the rays are spread over, as of the planar scanner, rad."""

@@ -79,7 +79,8 @@ def judge_drive(
 
 def _world(scenario: Scenario, person_id: IntArray, radius: FloatArray, group: IntArray) -> World:
     """The scenario's robot on open ground with people who are put where they were."""
-    bare = scenario.model_copy(update={"scene": SceneSpec(), "crowd": ()})
+    roads = None if isinstance(scenario.scene, str) else scenario.scene.roads
+    bare = scenario.model_copy(update={"scene": SceneSpec(roads=roads), "crowd": ()})
     world, count = build_world(bare, 0), len(person_id)
     agents = np.zeros((layout.AGENT_ROWS, count + world.agents.shape[1]), np.float32)
     flags = np.zeros((layout.FLAG_ROWS, agents.shape[1]), np.int32)

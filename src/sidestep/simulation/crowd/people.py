@@ -37,8 +37,8 @@ class People:
             return replace(self, routes=there_and_back, route_length=np.full(len(self), 2))
         rounds = []
         for start, route, length in zip(self.start, self.routes, self.route_length, strict=True):
-            way = route[:length]
-            rounds.append(np.concatenate([way, way[-2::-1], start[None]]) if length else way)
+            used = route[:length]
+            rounds.append(np.concatenate([used, used[-2::-1], start[None]]) if length else used)
         routes, lengths = pad_routes(rounds)
         return replace(self, routes=routes, route_length=lengths)
 

@@ -135,7 +135,7 @@ FindPath = Callable[[FloatArray, FloatArray, float], FloatArray]
 """Waypoints (K, 2) from a start (excluded) to a goal (included) round the walls, for a disc of this radius."""
 
 ROUNDS = 60
-"""So often a placement draws anew for those who found no place before it gives up."""
+"""Number of times a placement resamples people who found no place before it gives up."""
 HOPELESS = 1000
 """More people than this who are left without a place are given up as soon as the rounds that are left are too few."""
 SPACING_M = 0.1

@@ -21,7 +21,7 @@ from sidestep.types.scene import SceneSpec
 WALK_ON, CROSS, RUN, HESITATE, TURN_BACK, STAY = range(6)
 INTENTS = ("walk on", "cross", "run", "hesitate", "turn back", "stay")
 KERB_SHARES = (0.56, 0.10, 0.12, 0.12, 0.10)
-"""Of those who have to do with the road: how many cross, run, hesitate, turn back, stay."""
+"""Shares of the people near the road who cross, run, hesitate, turn back and stay."""
 AT_ZEBRA, AT_ISLAND = 0.85, 0.7
 """Share of those who cross that use the zebra, or the island where there is no zebra."""
 IDLE_AT_PLACE = 0.2

@@ -25,7 +25,7 @@ from sidestep.types.base import BoolArray, FloatArray
 REACHED_M = 0.6
 """Nearer than this to the kerb people decide."""
 BLOCKED_M, BLOCKED_MPS = 1.5, 0.25
-"""So near and so slow they have reached it as well: somebody stands there."""
+"""People this close to it and this slow count as arrived as well: somebody else stands there."""
 GLANCE_M = 4.0
 """From here to the kerb people look at the traffic."""
 LOOK_RAD, MOST_RAD = 1.1, 1.4
@@ -225,7 +225,7 @@ class StreetWalkers:
         return bool((found.comes & (found.time < seconds)).any())
 
     def _stand(self, view: PeopleView, step_s: float) -> None:
-        """Who stands does not move; those at the kerb turn to the road."""
+        """Keep people who stand in place, and turn those at the kerb to the road."""
         agents = view.agents
         stands = IS_STANDING[self._state]
         new = agents[[layout.NEW_VX, layout.NEW_VY]]

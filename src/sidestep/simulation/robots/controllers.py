@@ -128,7 +128,7 @@ ARRIVED_M = 0.05
 SETTLED_M = 0.005
 """Within this of a set point a robot that has to turn to it leaves it at that."""
 CREEP_SPEED = 1.05 * MOVING_SPEED
-"""Speed at which a holonomic robot that is told to turn on the spot moves instead, m/s."""
+"""Speed at which a holonomic robot that is commanded to turn on the spot moves instead, m/s."""
 SIDEWAYS_ACCELERATION = 3.0
 """What the controller of a bicycle allows in a turn, m/s²: brisk driving on a dry road."""
 PREVIEW_S = 1.0

@@ -32,7 +32,7 @@ from sidestep.types.base import FloatArray, Model, Positive
 from sidestep.types.sensors import LidarSettings, PedestrianSensing
 
 DEFAULT_RAYS = 180
-"""Of the learning lidar where the scenario's ``sensors.lidar`` does not say."""
+"""Rays of the learning lidar unless the scenario's ``sensors.lidar`` sets them."""
 SPARE_M = 0.01
 """Added to the distance up to which walls are looked at: rounding must not lose one."""
 MOST_CORNERS = 8
@@ -138,7 +138,7 @@ def make_senses(view: LearningView, sight: FloatArray) -> Senses:
 
 
 def make_sense_scratch(view: LearningView, walls: int, columns: int, vehicles: int) -> SenseScratch:
-    """Working memory of one thread, for worlds of up to so many walls, columns of agents and vehicles."""
+    """Working memory of one thread, for worlds of up to this many walls, columns of agents and vehicles."""
     edges = walls + MOST_CORNERS * vehicles
     return SenseScratch(
         np.zeros((edges, 4), np.float32),

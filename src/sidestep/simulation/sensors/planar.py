@@ -68,7 +68,7 @@ class PedestrianDetector:
         self._sees_all = settings.range_m is None and settings.field_of_view is None and not settings.occlusion
 
     def sense(self, agents: FloatArray, flags: IntArray, pose: tuple[float, float, float]) -> Pedestrians:
-        """Who is seen from ``pose`` (x, y, heading). ``agents`` and ``flags`` are one world's (rows, columns)."""
+        """The people seen from ``pose`` (x, y, heading). ``agents`` and ``flags`` are one world's (rows, columns)."""
         people = len(self._person_id)
         present = flags[layout.ACTIVE, :people].astype(bool)
         if not self._sees_all:
@@ -133,7 +133,7 @@ class PedestrianSensor(Sensor):
         self._history: deque[Pedestrians] = deque(maxlen=max(1, looks))
 
     def sense(self, view: SensorView) -> dict[str, Any]:
-        """Who is seen now, and who was seen when the policy was asked before, oldest first."""
+        """The people seen now, and those seen when the policy was asked before, oldest first."""
         people = self._detector.sense(view.agents, view.flags, (view.robot.x, view.robot.y, view.robot.heading))
         if "history" not in self.context.needs:
             return {"pedestrians": people}

@@ -18,7 +18,7 @@ from sidestep.types.robot import Footprint
 from sidestep.types.sensors import PedestrianSensing
 
 CIRCLE_CORNERS = 24
-"""Of the polygon that stands for a round vehicle in a scan."""
+"""Number of corners of the polygon that stands for a round vehicle in a scan."""
 
 
 def outline_edges(footprints: Sequence[Footprint], poses: FloatArray) -> FloatArray:

@@ -1,6 +1,6 @@
-"""Who drives a vehicle: a driver sees the road around it before every step and answers a command, as a policy does.
+"""Drivers of vehicles. A driver sees the road around it before every step and returns a command, as a policy does.
 
-Only ``+ - * /``, square roots and ``sidestep._util.exact`` are used, so that traffic has the same bits on every machine.
+Only ``+ - * /``, square roots and ``sidestep._util.exact`` are used, so traffic has the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class DrivingTask(NamedTuple):
     scene: CompiledScene
     step_s: float
     rng: np.random.Generator
-    """Of this vehicle in this episode; ``sidestep._util.exact`` draws from it with the same bits everywhere."""
+    """This vehicle's own in this episode; ``sidestep._util.exact`` draws from it with the same bits everywhere."""
     where: str
     """Scenario and vehicle, for errors."""
 
@@ -137,7 +137,7 @@ class FollowPath(VehicleDriver):
         return Velocity(speed, speed * curvature)
 
     def _stopping(self, metres: float) -> float:
-        """The speed from which the vehicle can stop within so many metres, m/s."""
+        """The speed from which the vehicle can stop within this distance, m/s."""
         return sqrt(2.0 * self._deceleration * max(metres, 0.0))
 
     def _project(self, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -167,7 +167,7 @@ class FollowPath(VehicleDriver):
         return float(gaps.min()) - self._done - self._front
 
     def _point_at(self, along: float) -> tuple[float, float]:
-        """The point after so many metres of path; beyond its end, on the straight line that goes on."""
+        """The point after this many metres of path; beyond its end, on the straight line that goes on."""
         k = min(int(np.searchsorted(self._start, along, side="right")) - 1, len(self._length) - 1)
         share = (along - float(self._start[k])) / float(self._length[k])
         return (

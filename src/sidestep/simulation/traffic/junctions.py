@@ -1,4 +1,4 @@
-"""Who goes first where lanes of a junction meet or cross. There are two rules.
+"""Right of way where lanes of a junction meet or cross. There are two rules.
 
 *Gap acceptance.* The vehicle on the lane of lower priority, or of two equals the one that comes to the junction later,
 waits unless it has left the conflict ``gap_s`` before the other gets there. It waits before the first conflict of its

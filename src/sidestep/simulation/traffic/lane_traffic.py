@@ -32,7 +32,7 @@ DEFAULTS: dict[str, float] = {
 """Settings of a driver: the IDM's T, a, b and s0 (Treiber and Kesting, "Traffic Flow Dynamics", 2013, table 11.2:
 values of city traffic), the gap accepted at conflicts, how long a driver waits, what is kept free at either side."""
 RETURNS = "returns_s"
-"""Setting of a driver that comes in again: so many seconds after it has left. Without it a vehicle is gone for good."""
+"""Setting of a driver that comes in again: seconds after it has left. Without it a vehicle does not return."""
 KEEPS_CLEAR = "keeps_clear"
 """Setting of a driver, 1: waits before a junction, and before the crossing at it, rather than in it."""
 WISH_MPS = "wish_mps"

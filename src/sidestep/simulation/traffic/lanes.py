@@ -21,7 +21,7 @@ CLEARANCE_M = 2.4
 """Two vehicles on lanes that are nearer than this cannot pass each other: a car's width and room at either side."""
 FINE_M = 0.5
 SWEPT_FRONT_M, SWEPT_REAR_M, SWEPT_HALF_M = 4.3, 1.1, 1.12
-"""Of a body that sweeps a lane: a van about its rear axle, with some room at either side."""
+"""Size of a body that sweeps a lane: a van about its rear axle, with some room at either side."""
 SWEPT_BEFORE_M = 8.0
 """Before a lane of a junction: where others swing out, nobody can wait either."""
 

@@ -25,7 +25,7 @@ class SidewalkRoute(Model):
 
     points: tuple[Point, ...]
     width: Positive
-    """Of the clear sidewalk or of the crosswalk, m."""
+    """Width of the clear sidewalk or of the crosswalk, m."""
     scene: str
     """The window of the town."""
 
@@ -53,7 +53,7 @@ class TownFile(Model):
     """The file as a whole."""
 
     version: int
-    """Of the generator that made the towns."""
+    """Version of the generator that made the towns."""
     towns: tuple[TownRoutes, ...]
 
 
@@ -127,5 +127,5 @@ def hand_made_long_routes() -> tuple[tuple[str, LongRoute], ...]:
 
 
 def split_of_place(name: str) -> Split:
-    """Of a route's name, such as ``kettlegate-1``: the split of its place."""
+    """The split of a route's place, from its name, such as ``kettlegate-1``."""
     return "dev" if name.rpartition("-")[0] in DEV_PLACES else "test"

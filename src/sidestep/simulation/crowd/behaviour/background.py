@@ -38,17 +38,17 @@ STATES = ("walk", "idle", "interact", "talk", "wait")
 
 ARRIVED_M = 0.6
 HELD_UP_M, SLOW_MPS = 1.5, 0.3
-"""A goal is also reached from this far by who is held up there, slower than this."""
+"""A person this close to a goal and this slow has also arrived."""
 SETTLED_M = 0.35
-"""Who stands this near to their place turns to what they do."""
+"""People this close to their place face what they do."""
 GIVE_UP_S = 6.0
-"""Who does not get to their place in this time stands where they are."""
+"""People who do not reach their place in this time stand where they are."""
 MEET_M, MEET_NODE_M, MEET_EVERY_S = 2.0, 3.0, 0.5
-"""People who come so near to each other, so near to a node, may stop to talk; looked for so often."""
+"""People who come so near to each other, so near to a node, may stop to talk; time between two checks, s."""
 CALL_M = 6.0
-"""Who wants to talk goes to somebody who stands within this."""
+"""People who want to talk go to somebody who stands within this distance."""
 STUCK_M, STUCK_S = 0.5, 10.0
-"""Who walks and gets no farther than this in this time goes elsewhere."""
+"""People who walk no farther than this in this time go elsewhere."""
 FIRST_GROUP = 2_000_000
 """Numbers of talking groups start here, above those of walking groups."""
 
@@ -199,7 +199,7 @@ class Background:
         stage.send(i, [place])
 
     def _settle_here(self, stage: PeopleView) -> None:
-        """Who cannot get to their place stands where they are."""
+        """Let people who cannot reach their place stand where they are."""
         away = gap_square(stage) > SETTLED_M * SETTLED_M
         late = (self.state != WALK) & (self._since < stage.now - GIVE_UP_S) & away
         for i in np.flatnonzero(late).tolist():
@@ -306,7 +306,7 @@ class Background:
         return available
 
     def _free_stuck(self, stage: PeopleView) -> None:
-        """Who walks but gets nowhere goes back to the last node and to another goal."""
+        """Send people who walk without progress back to their last node and to another goal."""
         places = stage.agents[layout.PX : layout.PY + 1].copy()
         if self._anchor is not None:
             still = squared_length(*(places - self._anchor)) < STUCK_M * STUCK_M

@@ -29,7 +29,7 @@ LEAST_LANE = 0.4
 """Everybody keeps to the right by their own part of the lane, from this to 1."""
 ROUNDS = 60
 GOAL_ROUNDS = 5
-"""So often goals are drawn until there is a plan."""
+"""Number of times goals are drawn before planning gives up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,8 @@ def place_background(
     heading = np.zeros(count)
     for k, path in enumerate(paths):
         if len(path) > 1:
-            way = network.at[path[1]] - start[k]
-            heading[k] = arctan2(way[1], way[0])
+            step = network.at[path[1]] - start[k]
+            heading[k] = arctan2(step[1], step[0])
             if turns is None or turns[k][1] == 0:
                 routes[k, 0] = network.passing_point(path[0], path[1], None, lane[k])
     people = make_people(start, routes, np.ones(count, np.int64), speed, part.radius, heading=heading)
@@ -178,9 +178,9 @@ def _on_edges(
         for _ in range(ROUNDS):
             which, along = rng.random(2)
             a, b = edges[min(int(np.searchsorted(reach, which)), len(edges) - 1)].tolist()
-            way = network.at[b] - network.at[a]
-            right = np.array([way[1], -way[0]]) / exact.hypot(*way) * network.lanes[a, b] * lane[k]
-            place = network.at[a] + along * way + right
+            edge = network.at[b] - network.at[a]
+            right = np.array([edge[1], -edge[0]]) / exact.hypot(*edge) * network.lanes[a, b] * lane[k]
+            place = network.at[a] + along * edge + right
             if placer.is_free(place, radius) and placer.is_apart(place, radius):
                 break
         else:

@@ -35,7 +35,7 @@ TREES_KEPT = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class WalkableSpace:
     """Where walls are. ``free``: which points (K, 2) are free for a disc; ``walls``: (W, 4) float64, their edges."""
 
     free: Callable[[FloatArray, float], BoolArray] | None
@@ -55,7 +55,7 @@ class Network:
     """V nodes with their neighbours, lanes and places. All that changes is what is remembered of shortest paths."""
 
     graph: BehaviourGraph
-    ground: Ground
+    ground: WalkableSpace
     radius: float  # m, of the people it is for
     at: FloatArray  # (V, 2) m
     neighbours: tuple[tuple[int, ...], ...]
@@ -120,7 +120,7 @@ class Network:
         return x + shift * float(right[0]), y + shift * float(right[1])
 
 
-def make_network(graph: BehaviourGraph, ground: Ground, radius: float, lane_m: float, where: str) -> Network:
+def make_network(graph: BehaviourGraph, ground: WalkableSpace, radius: float, lane_m: float, where: str) -> Network:
     """Check ``graph`` against the walls and prepare it for people of ``radius``."""
     at = np.array([node.at for node in graph.nodes], np.float64)
     _require_free(graph, at, ground, radius, where)
@@ -162,7 +162,7 @@ def make_network(graph: BehaviourGraph, ground: Ground, radius: float, lane_m: f
     )
 
 
-def _require_free(graph: BehaviourGraph, at: FloatArray, ground: Ground, radius: float, where: str) -> None:
+def _require_free(graph: BehaviourGraph, at: FloatArray, ground: WalkableSpace, radius: float, where: str) -> None:
     if ground.free is None:
         return
     blocked = np.flatnonzero(~ground.free(at, radius))
@@ -174,7 +174,7 @@ def _require_free(graph: BehaviourGraph, at: FloatArray, ground: Ground, radius:
 
 
 def _given_edges(
-    graph: BehaviourGraph, at: FloatArray, ground: Ground, radius: float, where: str
+    graph: BehaviourGraph, at: FloatArray, ground: WalkableSpace, radius: float, where: str
 ) -> set[tuple[int, int]]:
     pairs = {(min(pair), max(pair)) for pair in graph.pairs()}
     for a, b in sorted(pairs):
@@ -188,7 +188,7 @@ def _given_edges(
     return pairs
 
 
-def _seen_edges(graph: BehaviourGraph, at: FloatArray, ground: Ground, radius: float) -> set[tuple[int, int]]:
+def _seen_edges(graph: BehaviourGraph, at: FloatArray, ground: WalkableSpace, radius: float) -> set[tuple[int, int]]:
     """Each node with its ``nearest`` ones in sight."""
     pairs: set[tuple[int, int]] = set()
     tree = cKDTree(at)
@@ -208,7 +208,7 @@ def _seen_edges(graph: BehaviourGraph, at: FloatArray, ground: Ground, radius: f
     return pairs
 
 
-def _room_round(ground: Ground, place: Point, radius: float, lane_m: float) -> float:
+def _room_round(ground: WalkableSpace, place: Point, radius: float, lane_m: float) -> float:
     """How far from ``place``, of the lane asked for, a person can be on any side."""
     for part in (1.0, 0.75, 0.5, 0.25):
         if ground.is_clear(place, place, radius + MARGIN_M + part * lane_m):
@@ -216,7 +216,7 @@ def _room_round(ground: Ground, place: Point, radius: float, lane_m: float) -> f
     return 0.0
 
 
-def _room_beside(ground: Ground, a: FloatArray, b: FloatArray, radius: float, lane_m: float) -> float:
+def _room_beside(ground: WalkableSpace, a: FloatArray, b: FloatArray, radius: float, lane_m: float) -> float:
     """How far to the right of the edge, of the lane asked for, a person can walk."""
     along = (b - a) / exact.hypot(*(b - a))
     right = np.array([along[1], -along[0]])
@@ -228,7 +228,7 @@ def _room_beside(ground: Ground, a: FloatArray, b: FloatArray, radius: float, la
     return 0.0
 
 
-def _places(node: BehaviourNode, ground: Ground, radius: float) -> tuple[Point, ...]:
+def _places(node: BehaviourNode, ground: WalkableSpace, radius: float) -> tuple[Point, ...]:
     """Where people stand at a node: those of its places that are free.
 
     Queue: one behind the other. With a heading: side by side. Else: round the node, out of the way.

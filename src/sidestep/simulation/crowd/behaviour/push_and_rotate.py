@@ -4,7 +4,7 @@ Agents are solved one after the other. An agent walks along a shortest path to i
 vertex is *pushed* away if there is room beyond; otherwise the two *swap* places at a branching vertex, everybody else
 being put back where they were. Agents at their goal are not pushed; those that were swapped one vertex back are
 returned in reverse order (*resolve*). On a graph that is a single ring nobody can overtake: everybody *rotates* until
-the first agent is at its goal. In which order the agents are solved: :mod:`sidestep.simulation.crowd.behaviour.subproblems`.
+the first agent is at its goal. :mod:`sidestep.simulation.crowd.behaviour.subproblems` finds the order.
 
 Source: de Wilde, ter Mors and Witteveen, "Push and Rotate: a complete multi-agent pathfinding algorithm", JAIR 51
 (2014), after Luna and Bekris, "Push and Swap" (2011). For up to |V| - 2 agents on a connected graph. Departures:
@@ -56,7 +56,7 @@ def _check(neighbours: Neighbours, starts: Sequence[int], goals: Sequence[int]) 
 
 
 class Board:
-    """Who is where, and the moves so far, which can be taken back."""
+    """The node of each person, and the moves so far, which can be taken back."""
 
     def __init__(self, neighbours: Neighbours, starts: Sequence[int]) -> None:
         self.neighbours = neighbours
@@ -189,10 +189,10 @@ def swap(board: Board, one: int, other: int) -> bool:
         for lead, trail in ((one, other), (other, one)):
             begin = len(board.moves)
             if _multipush(board, lead, trail, junction) and _make_room(board, lead, trail):
-                way = board.moves[begin:]
+                moves = board.moves[begin:]
                 _exchange(board, lead, trail)
                 roles = {one: other, other: one}
-                for agent, here, _ in reversed(way):
+                for agent, here, _ in reversed(moves):
                     board.move(roles.get(agent, agent), here)
                 return True
             board.take_back(begin)

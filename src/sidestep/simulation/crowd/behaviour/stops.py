@@ -16,7 +16,7 @@ import numpy as np
 
 from sidestep._util.exact import arctan2, cos, hypot, sin
 from sidestep.kernels import layout
-from sidestep.simulation.crowd.behaviour.network import Ground, Network
+from sidestep.simulation.crowd.behaviour.network import Network, WalkableSpace
 from sidestep.types.base import BoolArray, FloatArray, IntArray, Point
 from sidestep.types.events import GESTURES
 
@@ -26,7 +26,7 @@ PASSED_M = 1.0
 
 @dataclass(frozen=True, eq=False)
 class PeopleView:
-    """N people of one world (see ``kernels.layout``). Writing into the arrays is how people are told what to do."""
+    """N people of one world (see ``kernels.layout``). People are moved by writing into the arrays."""
 
     agents: FloatArray  # (AGENT_ROWS, N) float32
     flags: IntArray  # (FLAG_ROWS, N) int32
@@ -147,7 +147,7 @@ def ring_centre(one: Point, other: Point) -> Point:
     return other[0] + RING_M * dx / length, other[1] + RING_M * dy / length
 
 
-def ring_places(centre: Point, people: Sequence[Point], ground: Ground, radius: float) -> list[Point] | None:
+def ring_places(centre: Point, people: Sequence[Point], ground: WalkableSpace, radius: float) -> list[Point] | None:
     """A place for each of ``people``, in the order in which they are round the ring already; None: no room for it.
 
     The last of ``people`` keeps its direction from the centre if that can be.

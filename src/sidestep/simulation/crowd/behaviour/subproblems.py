@@ -66,18 +66,18 @@ def _parts(neighbours: Neighbours, free: int) -> dict[int, int]:
 
 
 def _near_parts(neighbours: Neighbours, part_of: dict[int, int], reach: int) -> list[int] | None:
-    """A way of at most ``reach`` steps from one part to another, both ends included."""
+    """A path of at most ``reach`` steps from one part to another, both ends included."""
     for start, part in part_of.items():
         for first in neighbours[start]:
-            way = [start, first]
-            while first not in part_of and len(way) <= reach:
-                onward = [vertex for vertex in neighbours[first] if vertex != way[-2]]
+            path = [start, first]
+            while first not in part_of and len(path) <= reach:
+                onward = [vertex for vertex in neighbours[first] if vertex != path[-2]]
                 if len(onward) != 1:
                     break
                 first = onward[0]
-                way.append(first)
-            if len(way) - 1 <= reach and part_of.get(way[-1], part) != part:
-                return way
+                path.append(first)
+            if len(path) - 1 <= reach and part_of.get(path[-1], part) != part:
+                return path
     return None
 
 

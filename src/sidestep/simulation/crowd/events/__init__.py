@@ -2,7 +2,7 @@
 
 A behaviour is a function from the settings (``types.events``), the setting (``script.Setting``: the robot's way, the
 ground) and a random generator to a ``Script``: people at time 0, and what makes the ``Act`` that they play. An act sees
-an ``EventScene`` in every step and tells its people what to do; it draws nothing at random. ``EVENTS`` of the registry
+an ``EventScene`` in every step and moves its people; it draws nothing at random. ``EVENTS`` of the registry
 lists the functions; plug-ins add to it. The simulation's directors put the people into a world.
 """
 

@@ -24,7 +24,7 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.kernels.dynamics import heading_to, unit_vector
 from sidestep.simulation.crowd.events.script import Act, EventScene, Performer, Script, Setting, draw_side, draw_speed
 from sidestep.types.base import Point
-from sidestep.types.events import Crossing
+from sidestep.types.events import CrossingEvent
 from sidestep.types.scene import SOLID, Region
 
 EDGE = 0.45  # m: from an outer lane to the edge of the zone
@@ -49,7 +49,7 @@ class CrossingPath(NamedTuple):
     uy: float
     """Over the zone, unit vector."""
     length: float
-    """Of the straight way over the zone, m."""
+    """Length of the straight path over the zone, m."""
     lane: Point | None = None
     """Where the person first walks to, if that is not straight ahead."""
 
@@ -57,7 +57,7 @@ class CrossingPath(NamedTuple):
 class CrossOver(Act):
     """All set off at once."""
 
-    def __init__(self, event: Crossing, zone: Sequence[Point], ways: Sequence[CrossingPath]) -> None:
+    def __init__(self, event: CrossingEvent, zone: Sequence[Point], ways: Sequence[CrossingPath]) -> None:
         super().__init__(event.trigger_m)
         self._zone = tuple((float(x), float(y)) for x, y in zone)
         self._ways = ways
@@ -104,7 +104,7 @@ def distance_to_polygon(x: float, y: float, corners: Sequence[Point]) -> float:
     return 0.0 if inside else sqrt(least)
 
 
-def crossing(event: Crossing, setting: Setting, generator: np.random.Generator) -> Script:
+def crossing(event: CrossingEvent, setting: Setting, generator: np.random.Generator) -> Script:
     """``front`` people beyond the zone and ``behind`` before it, all facing it."""
     zone = _find_zone(event, setting)
     free = draw_side(event.free_side, generator)
@@ -141,7 +141,7 @@ def crossing(event: Crossing, setting: Setting, generator: np.random.Generator) 
     return Script(event.kind, tuple(people), event.radius, lambda: CrossOver(event, zone, ways))
 
 
-def _draw_walkers(event: Crossing, count: int, generator: np.random.Generator) -> list[tuple[float, float]]:
+def _draw_walkers(event: CrossingEvent, count: int, generator: np.random.Generator) -> list[tuple[float, float]]:
     """Speeds, the fastest first, and how far each is beside the middle of the lane."""
     speeds = sorted((draw_speed(event, generator) for _ in range(count)), reverse=True)
     return [(speed, float(exact.uniform(generator, -DRIFT, DRIFT)) / 2.0) for speed in speeds]
@@ -151,7 +151,7 @@ class _Row:
     """Where those from behind wait: a row that ends at ``end``, where their lane enters the zone."""
 
     def __init__(
-        self, end: Point, ahead: Point, outwards: float, event: Crossing, setting: Setting, zone: tuple[Point, ...]
+        self, end: Point, ahead: Point, outwards: float, event: CrossingEvent, setting: Setting, zone: tuple[Point, ...]
     ) -> None:
         self._end, self._ahead, self._outwards, self._radius = end, ahead, outwards, event.radius
         self._where = setting.where
@@ -224,7 +224,7 @@ def _is_on(x: float, y: float, region: Region) -> bool:
     return inside and not any(distance_to_polygon(x, y, hole) == 0.0 for hole in region.holes)
 
 
-def _find_zone(event: Crossing, setting: Setting) -> tuple[Point, ...]:
+def _find_zone(event: CrossingEvent, setting: Setting) -> tuple[Point, ...]:
     """The polygon that the event means."""
     if isinstance(event.zone, tuple):
         return event.zone

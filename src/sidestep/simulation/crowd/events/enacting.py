@@ -61,7 +61,7 @@ class PathProgress:
                 self._legs.append((ax, ay, (bx - ax) / length, (by - ay) / length, length, along))
             along += length
         self.length = along
-        """Of the whole line, m."""
+        """Length of the whole line, m."""
 
     def along(self, x: float, y: float) -> float:
         """Metres from the beginning to the nearest point of the line."""

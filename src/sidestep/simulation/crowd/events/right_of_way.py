@@ -1,4 +1,4 @@
-"""Who goes first: people who sign to the robot, at intersections and at doors.
+"""Right of way: people who sign to the robot, at intersections and at doors.
 
 Gesturing: a person turns to the robot and signs to it from the trigger to the end. Yielding: the person signs to the
 robot to go on, and walks to ``to`` once the robot has passed (the person is behind it). Claiming: the person signs to

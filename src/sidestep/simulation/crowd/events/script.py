@@ -94,7 +94,7 @@ class Actor:
         self._agents[layout.HEAD_YAW, self.column] = min(max(angle, -NECK), NECK) if angle == angle else nan
 
     def gesture(self, name: str) -> None:
-        """Make a gesture until told otherwise."""
+        """Make a gesture until another is made."""
         self._flags[layout.GESTURE, self.column] = GESTURES[name]
 
     def join(self, other: Actor) -> None:
@@ -149,7 +149,7 @@ class EventScene:
     def __init__(self, people: list[Actor], robot_radius: float, dt: float) -> None:
         self.people = people
         self.radius = robot_radius
-        """Of the robot's enclosing circle, m."""
+        """Radius of the robot's enclosing circle, m."""
         self.dt = dt
         self.time = self.x = self.y = self.heading = self.vx = self.vy = 0.0
         self.ux, self.uy = 1.0, 0.0
@@ -206,9 +206,9 @@ class Performer:
 
 
 class Act:
-    """One episode's play. Nobody knows when it begins but the robot's place tells; then it goes on to the end.
+    """What an event's people do in one episode. The robot's place triggers it; then it runs to its end.
 
-    An act writes velocities, gestures and gazes of its people, ``stage.people``; without word they go on as told.
+    An act writes velocities, gestures and gazes of its people, ``stage.people``; they keep the last values written.
     """
 
     triggered = False
@@ -262,12 +262,12 @@ class Setting:
     way: tuple[tuple[float, float], ...]
     """Start, route and goal of the robot."""
     heading: float
-    """Of the robot at the start, rad."""
+    """Heading of the robot at the start, rad."""
     regions: Sequence[Region]
     where: str
     """Opens error messages."""
     robot_radius: float = 0.5
-    """Of the robot's enclosing circle, m."""
+    """Radius of the robot's enclosing circle, m."""
 
     @property
     def start(self) -> tuple[float, float]:

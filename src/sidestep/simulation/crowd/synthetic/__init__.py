@@ -1,4 +1,4 @@
-"""What is known of a crowd at a place, so that a synthetic one can be drawn: counts, shares, means; nobody's trajectory.
+"""Statistics of a crowd at a place, from which a synthetic one is drawn: counts, shares, means; no trajectories.
 
 One YAML file per window of a recording, written by ``python -m tools.fit_synthetic``.
 """
@@ -30,7 +30,7 @@ class GateFlow(Model):
     origin: Annotated[int, Field(ge=0)]
     destination: Annotated[int, Field(ge=0)]
     share: Share
-    """Of all walking parties."""
+    """Share of all walking parties."""
     speed_mean: Positive
     """Walking speed, m/s, over the people of the flow."""
     speed_sd: NonNegative
@@ -49,7 +49,7 @@ class Standing(Model):
     at_start: Annotated[int, Field(ge=0)] = 0
     """People who stand there at time 0."""
     share: Share = 0.0
-    """Of the people who come later."""
+    """Share of the people who come later."""
     stay_s: Quantiles = (0.0, 0.0, 0.0, 0.0, 0.0)
     """How long they stay, within the window."""
     places: tuple[StandingArea, ...] = ()
@@ -88,7 +88,7 @@ class CrowdStatistics(Model):
     """Share of parties of 1, 2, 3 … people."""
     spacing: Spacing = Spacing()
     pause_share: Share = 0.0
-    """Of the walking parties: those that stop on their way."""
+    """Share of the walking parties that stop on their way."""
     pause_s: Quantiles = (0.0, 0.0, 0.0, 0.0, 0.0)
     speed_wobble: Share = 0.0
     """Standard deviation of a person's speed about its mean, as a share of the mean."""

@@ -117,7 +117,7 @@ class CrowdSampler:
         return int(np.searchsorted(law, self._rng.random() * law[-1], side="right")) + 1
 
     def _party_sizes(self, people: int) -> list[int]:
-        """Sizes of parties that make up so many people."""
+        """Sizes of parties that add up to ``people``."""
         sizes: list[int] = []
         while sum(sizes) < people:
             sizes.append(min(self._party_size(), people - sum(sizes)))
