@@ -141,14 +141,14 @@ def export(
     """Write ratings (CSV, Parquet), everything else (JSON) and the records of walks."""
     with quiet_stdout(as_json), open_store(database) as store:
         from sidestep.studies.administration import note_export
-        from sidestep.studies.export import export_files, export_study
+        from sidestep.studies.export import export_study
 
-        counts = export_study(store, name, out)
-        note_export(store, name, "export", str(out.resolve()), export_files(store, name))
+        export = export_study(store, name, out)
+        note_export(store, name, "export", str(out.resolve()), export.files)
     if as_json:
-        print_json({"folder": str(out), **counts})
+        print_json({"folder": str(out), **export.counts})
         return
-    say(f"wrote {out}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    say(f"wrote {out}: " + ", ".join(f"{count} {what}" for what, count in export.counts.items()))
 
 
 @app.command("analyse")
