@@ -271,10 +271,7 @@ def test_a_page_without_some_answers_keeps_the_others(client: TestClient, store:
     rest = {name: value for name, value in fields.items() if name != left_out}
     assert client.post(f"/p/{token}/rate", data=rest).status_code == 409
     assert len(store.stage(token).answers) == sum(name.startswith("r-") for name in rest)
-    forged = {
-        name: fields["k-" + left_out.removeprefix("r-")] if name[:2] == "k-" else value
-        for name, value in fields.items()
-    }
-    changed = {name: "2" if name[:2] == "r-" else value for name, value in forged.items()}
-    assert client.post(f"/p/{token}/rate", data=changed).status_code == 409  # one key for several answers
+    one_key = fields["k-" + left_out.removeprefix("r-")]
+    changed = {name: {"r-": "2", "k-": one_key}.get(name[:2], value) for name, value in fields.items()}
+    assert client.post(f"/p/{token}/rate", data=changed).status_code == 409  # one key for all
     assert client.post(f"/p/{token}/rate", data=fields, follow_redirects=False).status_code == 303

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Engine, delete, func, select
+from sqlalchemy import Engine, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
@@ -424,11 +424,12 @@ def _add_answers(
             raise Refused(400, "item {item} is not asked after this run", item=repr(item)[:80])
         info.questionnaire.check_rating(item, each.rating)
     rows = [
-        AnswerRow(trial_id=trial.id, item=item, rating=each.rating, key=each.key, given=now())
+        {"trial_id": trial.id, "item": item, "rating": each.rating, "key": each.key, "given": now()}
         for item, each in given.items()
         if before.get(item) != each.rating
     ]
-    session.add_all(rows)
+    if rows:
+        session.execute(insert(AnswerRow), rows)
     return len(rows)
 
 
