@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sidestep._util.threads import HelperThreads
 from sidestep.errors import BadInput
-from sidestep.gym.batch import EnvironmentBatch, HelperThreads, RewardWeights
+from sidestep.gym.batch import EnvironmentBatch, RewardWeights
 from sidestep.gym.environment import CrowdEnv
 from sidestep.kernels import layout
 from sidestep.policies.trivial import Stop

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.gym.batch import EnvironmentBatch, HelperThreads, RewardWeights
+from sidestep._util.threads import HelperThreads
+from sidestep.gym.batch import EnvironmentBatch, RewardWeights
 from sidestep.gym.tasks import make_builder
 from sidestep.kernels.environment import COUNTERS, FINISHED, INSIDE, TAKEN, open_step
 

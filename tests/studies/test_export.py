@@ -16,7 +16,7 @@ from sidestep.errors import BadInput
 from sidestep.studies.access import Refused
 from sidestep.studies.analysis import analyse_study
 from sidestep.studies.database import TrialRow, close_database, open_database
-from sidestep.studies.export import RATING_COLUMNS, export_study, ratings_csv, ratings_of
+from sidestep.studies.export import RATING_COLUMNS, StudyData, export_study, ratings_csv, ratings_of
 from sidestep.studies.ratings import analyse
 from sidestep.studies.ratings.questionnaire import load_questionnaire
 from sidestep.studies.ratings.rating_file import read_rating_file
@@ -33,7 +33,7 @@ ASKS = [{"id": "age", "label": "Age", "choices": ["18-39", "40 or more"]}, {"id"
 
 
 def rows_of(store: Store) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(ratings_csv(store, "corridor").decode())))
+    return list(csv.DictReader(io.StringIO(ratings_csv(StudyData(store, "corridor")).decode())))
 
 
 def walked(tmp_path: Path, *flags: str) -> Store:

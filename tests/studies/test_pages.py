@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 from starlette.testclient import TestClient
 
 from sidestep.studies.export import ratings_of
@@ -228,3 +229,49 @@ def test_a_study_made_in_the_browser(client: TestClient, store: Store) -> None:
     made = client.post(f"/new/{CREATE}", data=fields | {"definition": text})
     assert made.status_code == 200
     assert made.url.path == "/study/fresh/"
+
+
+def statements_of(store: Store) -> list[str]:
+    """The list to which every statement that the database gets is added from now on."""
+    statements: list[str] = []
+
+    def note(connection: Any, cursor: Any, statement: str, *_: Any) -> None:
+        if not statement.startswith("BEGIN"):
+            statements.append(statement)
+
+    event.listen(store.engine, "before_cursor_execute", note)
+    return statements
+
+
+def test_ratings_take_few_queries_however_many_there_are(client: TestClient, store: Store) -> None:
+    """Participant with study, present trial, answers, keys, new answers, end of the trial: six for a whole page."""
+    (token,) = store.add_participants("corridor")
+    store.consent(token, {})
+    store.experience(token, 0)
+    fields = answers_on(client.get(f"/p/{token}/").text) | {"position": "0"}
+    item = next(name for name in fields if name.startswith("r-")).removeprefix("r-")
+    one = {"position": 0, "item": item, "rating": 2, "key": "a-key-of-the-page"}
+    statements = statements_of(store)
+    assert client.post(f"/p/{token}/answer", json=one).json() == {"stored": True}
+    assert len(statements) <= 5, statements
+    statements.clear()
+    assert len(fields) == 1 + 2 * 5  # five items, each with a key
+    assert client.post(f"/p/{token}/rate", data=fields, follow_redirects=False).status_code == 303
+    assert len(statements) <= 6, statements
+    assert sum("FROM participants" in each for each in statements) == 1
+    assert store.stage(token).done == 1
+
+
+def test_a_page_without_some_answers_keeps_the_others(client: TestClient, store: Store) -> None:
+    (token,) = store.add_participants("corridor")
+    store.consent(token, {})
+    store.experience(token, 0)
+    fields = answers_on(client.get(f"/p/{token}/").text) | {"position": "0"}
+    left_out = next(name for name in fields if name.startswith("r-"))
+    rest = {name: value for name, value in fields.items() if name != left_out}
+    assert client.post(f"/p/{token}/rate", data=rest).status_code == 409
+    assert len(store.stage(token).answers) == sum(name.startswith("r-") for name in rest)
+    one_key = fields["k-" + left_out.removeprefix("r-")]
+    changed = {name: {"r-": "2", "k-": one_key}.get(name[:2], value) for name, value in fields.items()}
+    assert client.post(f"/p/{token}/rate", data=changed).status_code == 409  # one key for all
+    assert client.post(f"/p/{token}/rate", data=fields, follow_redirects=False).status_code == 303

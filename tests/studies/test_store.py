@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from sidestep.errors import BadInput
 from sidestep.studies.access import RateLimit, Refused, hash_password, is_password, is_signed, sign
 from sidestep.studies.database import AnswerRow, Base, EpisodeRow, ParticipantRow, TrialRow, migrate, now, open_database
-from sidestep.studies.export import everything_of, export_study, ratings_of
+from sidestep.studies.export import export_study, ratings_of, study_document
 from sidestep.studies.store import Store
 from tests.studies.conftest import PASSWORD, new_store, study_of
 
@@ -157,7 +157,7 @@ def test_details_are_those_that_are_asked(tmp_path: Path) -> None:
     assert not store.stage(token).consented
     text = "<script>alert(1)</script>'; --"
     store.consent(token, {"age": "18-39", "note": text, "name": "not asked for"})
-    (person,) = everything_of(store, "corridor", 1)["participants"]
+    (person,) = study_document(store, store.study("corridor"), 1)["participants"]
     assert person["details"] == {"age": "18-39", "note": text}
 
 
@@ -191,7 +191,7 @@ def test_a_walk_is_kept_once(tmp_path: Path) -> None:
     assert store.stage(token).outcome == "success"
     rate_all(store, token, 0)
     store.finish(token, 0)
-    assert export_study(store, "corridor", tmp_path / "out")["episodes"] == 1
+    assert export_study(store, "corridor", tmp_path / "out").counts["episodes"] == 1
     assert (tmp_path / "out/episodes/d1.parquet").read_bytes() == b"first"
     exported = json.loads((tmp_path / "out/study.json").read_text())
     assert exported["participants"][0]["trials"][0]["episode"] == {

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sidestep.studies import analysis
+from sidestep.studies import export
 from sidestep.studies.analysis import analyse_study, participation_of_study, report_of
-from sidestep.studies.export import everything_of
+from sidestep.studies.export import StudyData, study_document
 from sidestep.studies.store import Store
 from tests.report.test_html import Page
 from tests.studies.conftest import new_store, study_of
@@ -63,7 +64,7 @@ def test_the_tables_of_the_export_are_not_written_over(store: Store, tmp_path: P
 
 
 def test_walks_and_flags_of_the_database_are_in_the_report(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    everything: dict[str, Any] = everything_of(store, "corridor")
+    everything: dict[str, Any] = study_document(store, store.study("corridor"))
     for person in everything["participants"]:
         for place, trial in enumerate(person["trials"]):
             if trial["done"]:
@@ -72,8 +73,8 @@ def test_walks_and_flags_of_the_database_are_in_the_report(store: Store, monkeyp
                     "flag": None if place else "never_moved",
                 }
                 trial["device"] = "phone"
-    monkeypatch.setattr(analysis, "everything_of", lambda *_: everything)
-    found = participation_of_study(store, "corridor")
+    monkeypatch.setattr(export, "study_document", lambda *_: everything)
+    found = participation_of_study(StudyData(store, "corridor"))
     assert sum(run.flag == "never_moved" for run in found.runs) == 5
     text = report_of(store, "corridor")
     page = " ".join(Page(text).text)
@@ -83,3 +84,35 @@ def test_walks_and_flags_of_the_database_are_in_the_report(store: Store, monkeyp
     assert "Your age <b>" in page
     assert "Your age <b>" not in text
     assert "Rated on: phone 17" in page
+
+
+@pytest.mark.parametrize("into_folder", [True, False])
+def test_an_analysis_reads_and_builds_its_table_once(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, into_folder: bool
+) -> None:
+    from sidestep.studies.ratings import analysis, table
+
+    calls: Counter[str] = Counter()
+
+    def count(module: Any, name: str) -> None:
+        function = getattr(module, name)
+
+        def counted(*arguments: Any, **settings: Any) -> Any:
+            calls[name] += 1
+            return function(*arguments, **settings)
+
+        for place in (export, analysis, table):
+            if getattr(place, name, None) is function:
+                monkeypatch.setattr(place, name, counted)
+
+    for module, name in (
+        (table, "make_ratings"), (table, "write_ratings"), (export, "rating_rows"), (export, "study_document"),
+        (export, "ratings_csv"),
+    ):  # fmt: skip
+        count(module, name)
+    analyse_study(store, "corridor", tmp_path / "out" if into_folder else None)
+    files = {"ratings_csv": 1, "write_ratings": 1} if into_folder else {}
+    assert calls == {"make_ratings": 1, "rating_rows": 1, "study_document": 1, **files}
+    calls.clear()
+    report_of(store, "corridor")
+    assert calls == {"make_ratings": 1, "rating_rows": 1, "study_document": 1}

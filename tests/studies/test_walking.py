@@ -18,6 +18,8 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from benchmarks.studies import Server, free_port
+from sidestep._util.web import POLICY_VIOLATION, REPLACED
+from sidestep._util.websockets import MOST_ERRORS
 from sidestep.records import load_record
 from sidestep.studies.access import RateLimit
 from sidestep.studies.database import EpisodeRow
@@ -25,7 +27,7 @@ from sidestep.studies.export import MANNER_COLUMNS
 from sidestep.studies.server import MOST_BYTES_AT_ONCE, bounded_websocket, make_app
 from sidestep.studies.site import Site
 from sidestep.studies.store import Store
-from sidestep.studies.walking import MOST_AT_ONCE, MOST_ERRORS, POLICY_VIOLATION, REPLACED, STANDING, Controls, Manner
+from sidestep.studies.walking import MOST_AT_ONCE, STANDING, Manner, WalkControls
 from tests.studies.conftest import new_store, walking_study
 
 HOST = "127.0.0.1:8000"
@@ -265,7 +267,7 @@ def test_an_address_cannot_open_walks_again_and_again(
 
 
 def test_the_manner_of_a_walk(site: Site) -> None:
-    walking, standing = (Controls(**{**vars(STANDING), **given}) for given in (
+    walking, standing = (WalkControls(**{**vars(STANDING), **given}) for given in (
         {"forward": 1.0, "view": "top", "input": "touch"}, {"view": "first"},
     ))  # fmt: skip
     manner = Manner()

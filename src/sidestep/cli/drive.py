@@ -53,9 +53,10 @@ def intersection(
     as_json: AsJson = False,
 ) -> None:
     """Drive the intersection suite with keys, touch or a gamepad until Ctrl-C, and write demonstrations."""
+    from sidestep._util.web import bind, is_loopback
     from sidestep.learning.demonstrations import DemonstrationWriter
     from sidestep.learning.drive_page.episodes import HandDriving, HandPlan
-    from sidestep.learning.drive_page.server import bind, is_loopback, serve_page
+    from sidestep.learning.drive_page.server import serve_page
     from sidestep.simulation.prepare import prepare_kernels
     from sidestep.suites.intersection import TEST_SCENES, TRAIN_WEATHERS, numbered_weathers
 

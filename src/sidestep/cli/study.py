@@ -106,7 +106,7 @@ def serve(
 ) -> None:
     """Serve all studies of a database until Ctrl-C."""
     check_extras("the study server", "web")
-    from sidestep.learning.drive_page.server import bind, is_loopback
+    from sidestep._util.web import bind, is_loopback, local_address
     from sidestep.studies.access import new_token
     from sidestep.studies.server import serve as serve_studies
     from sidestep.studies.site import Site
@@ -116,8 +116,7 @@ def serve(
     with open_store(database) as store:
         site = Site(store, host, url, new_token(), proxy or ())
         listening = bind(host, port)
-        name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-        address = site.url or f"http://{name}:{listening.getsockname()[1]}"
+        address = site.url or local_address(host, listening)
         if not is_loopback(host) and not site.is_secure:
             say("others can reach this address, and nothing is encrypted; put a server with HTTPS in front, give --url")
         if site.is_secure and not proxy:
@@ -142,14 +141,14 @@ def export(
     """Write ratings (CSV, Parquet), everything else (JSON) and the records of walks."""
     with quiet_stdout(as_json), open_store(database) as store:
         from sidestep.studies.administration import note_export
-        from sidestep.studies.export import export_files, export_study
+        from sidestep.studies.export import export_study
 
-        counts = export_study(store, name, out)
-        note_export(store, name, "export", str(out.resolve()), export_files(store, name))
+        export = export_study(store, name, out)
+        note_export(store, name, "export", str(out.resolve()), export.files)
     if as_json:
-        print_json({"folder": str(out), **counts})
+        print_json({"folder": str(out), **export.counts})
         return
-    say(f"wrote {out}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    say(f"wrote {out}: " + ", ".join(f"{count} {what}" for what, count in export.counts.items()))
 
 
 @app.command("analyse")

@@ -13,10 +13,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from sidestep._util.threads import WorkerThreads
 from sidestep.errors import BadInput, UnknownName
 from sidestep.interfaces import SensorContext, SensorView
 from sidestep.kernels.observation import AGENT_FEATURES, GRID_LAYERS, ROBOT_FEATURES
-from sidestep.render.target import WorkerThreads
 from sidestep.simulation.build import World, WorldBuilder
 from sidestep.simulation.observe import detector_of_everybody, view_for_sensors
 from sidestep.simulation.sensors.camera import CameraSensor

@@ -12,8 +12,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from sidestep._util.threads import HelperThreads
 from sidestep.errors import BadInput, UnknownName
-from sidestep.gym.batch import ENDINGS, EnvironmentBatch, HelperThreads, RewardWeights
+from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
 from sidestep.gym.observation import EnvironmentCameras, action_space, choose_sensors, room_for_people
 from sidestep.gym.tasks import make_source
 from sidestep.gym.training import Training, describe_training

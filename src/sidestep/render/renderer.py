@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sidestep._util.threads import WorkerThreads
 from sidestep.errors import BadInput, UnknownName
 from sidestep.render.camera_model import CameraModel, CameraPose, pack_camera
 from sidestep.render.light import (
@@ -34,7 +35,7 @@ from sidestep.render.raster import layout as L
 from sidestep.render.raster.finish import draw_rain, halve_rgb
 from sidestep.render.raster.surface import soften_mirror
 from sidestep.render.shading_maps import GroundPlane, ShadowMap, Shelter
-from sidestep.render.target import Target, WorkerThreads
+from sidestep.render.target import Target
 from sidestep.types.base import FloatArray, IntArray
 
 WANTS = {"rgb": L.WANT_RGB, "depth": L.WANT_DEPTH, "semantic": L.WANT_SEMANTIC, "instance": L.WANT_INSTANCE}

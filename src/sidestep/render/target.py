@@ -1,94 +1,17 @@
-"""Working memory for pictures of one size, the rasteriser's steps that fill it, and the threads that share them."""
+"""Working memory for pictures of one size, and the rasteriser's steps that fill it."""
 
 from __future__ import annotations
 
-import os
-import threading
-import weakref
-from collections import deque
-from collections.abc import Callable, Iterable
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
+from sidestep._util.threads import WorkerThreads
 from sidestep.render.raster import frame as steps
 from sidestep.render.raster import layout as L
 from sidestep.render.raster.triangles import BONE_COLUMNS
 from sidestep.render.shading_maps import ShadowMap
 from sidestep.types.base import FloatArray
-
-Job = Callable[[int], Any]
-
-
-class WorkerThreads:
-    """``count`` threads, the caller included. The others start with the first job and end with this object."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._process = 0
-        self._queues: list[SimpleQueue[Any]] = []
-        self._done: SimpleQueue[BaseException | None] = SimpleQueue()
-
-    def run(self, job: Job) -> None:
-        """``job(k)`` for k = 0 … count - 1, one on each thread; returns when all are done."""
-        if self.count > 1 and self._process != os.getpid():  # not started yet, or a forked child, which has no threads
-            self._start()
-        for number, queue in enumerate(self._queues, start=1):
-            queue.put((job, number))
-        try:
-            job(0)
-        finally:
-            failures = [self._done.get() for _ in self._queues]
-        for failure in failures:
-            if failure is not None:
-                raise failure
-
-    def run_side_by_side(self, job: Job, numbers: Iterable[int]) -> None:
-        """``job(k)`` for every number, each on one of the threads."""
-        waiting = deque(numbers)
-
-        def work(_: int) -> None:
-            while waiting:
-                try:
-                    k = waiting.popleft()
-                except IndexError:  # another thread took the last
-                    return
-                job(k)
-
-        self.run(work)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> WorkerThreads:
-        """Threads are not copied: a copy starts its own."""
-        return WorkerThreads(self.count)
-
-    def _start(self) -> None:
-        self._process = os.getpid()
-        self._done = SimpleQueue()
-        self._queues = [SimpleQueue() for _ in range(self.count - 1)]
-        for queue in self._queues:
-            threading.Thread(target=_work, args=(queue, self._done), daemon=True, name="sidestep-render").start()
-        weakref.finalize(self, _stop, self._queues)
-
-
-def _stop(queues: list[SimpleQueue[Any]]) -> None:
-    for queue in queues:
-        queue.put(None)
-
-
-def _work(queue: SimpleQueue[Any], done: SimpleQueue[BaseException | None]) -> None:
-    call = queue.get()
-    while call is not None:
-        job, number = call
-        failure: BaseException | None = None
-        try:
-            job(number)
-        except BaseException as error:  # handed to the caller
-            failure = error
-        del call, job
-        done.put(failure)
-        call = queue.get()
-
 
 BAND_BYTES = 262_144  # of the visibility buffer: what stays in a core's own cache
 FIRST_POLYGONS = 1024

@@ -18,10 +18,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import connection, current_process, get_context, parent_process
+from multiprocessing import connection, current_process, get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
+from sidestep._util.threads import end_with_parent
 from sidestep.errors import BadInput
 from sidestep.runs.episode import EpisodeTask, TaskResult, stop_saving
 from sidestep.runs.remote.guests import describe_exit, end_all
@@ -246,7 +247,7 @@ def _worker_main(pipe: Connection[Any, Any], work: Work) -> None:
     """The worker's life: a task in, a result and whether to be replaced out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run's own process handles an interrupt and stops us
     signal.signal(signal.SIGTERM, _leave)
-    threading.Thread(target=_end_with_parent, daemon=True, name="sidestep-parent").start()
+    end_with_parent(_give_up)
     try:
         _run_tasks(pipe, work)
     finally:
@@ -259,14 +260,10 @@ def _leave(*_: Any) -> None:
     sys.exit(0)
 
 
-def _end_with_parent() -> None:
-    """When the run's process has been killed: end, with all guests, instead of finishing the episode."""
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        stop_saving()  # before guests die, which would look like a failure of theirs
-        end_all()
-        os._exit(1)
+def _give_up() -> None:
+    """When the run's process has been killed: end all guests instead of finishing the episode."""
+    stop_saving()  # before guests die, which would look like a failure of theirs
+    end_all()
 
 
 def _run_tasks(pipe: Connection[Any, Any], work: Work) -> None:

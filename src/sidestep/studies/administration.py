@@ -17,7 +17,7 @@ from sqlalchemy import delete, select, update
 from sidestep.errors import SidestepError
 from sidestep.studies.access import SESSION_S, Refused, hash_password, hash_token, is_old_hash, is_password, new_token
 from sidestep.studies.database import ExportRow, SessionRow, StudyRow, back_up, checkpoint, now
-from sidestep.studies.export import write_export
+from sidestep.studies.export import export_study
 from sidestep.studies.store import Store, StudyInfo, find_study
 
 WRITTEN = (".html", ".json", ".csv", ".parquet", ".svg", ".png")
@@ -157,7 +157,7 @@ def _follow(store: Store, name: str, export: ExportRow, done: Deletion) -> None:
         done.left.append(f"copies of {folder}, written at {export.created:%Y-%m-%d %H:%M} UTC and not there any more")
         return
     try:
-        anew = set(write_export(store, name, folder))
+        anew = set(export_study(store, name, folder).files)
         for file in there:
             if file not in anew:
                 (folder / file).unlink()

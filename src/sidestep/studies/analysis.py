@@ -1,4 +1,4 @@
-"""The analysis of a study: its ratings, how it went, and the records of its walks scored, handed to
+"""The analysis of a study: its ratings, who took part, and the records of its walks scored, handed to
 ``sidestep.studies.ratings``."""
 
 from __future__ import annotations
@@ -8,36 +8,35 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sidestep.studies.access import Refused
-from sidestep.studies.export import everything_of, export_study, ratings_of
-from sidestep.studies.ratings.analysis import analyse, report_page
+from sidestep.studies.export import StudyData, write_episodes, write_export
+from sidestep.studies.ratings.analysis import CheckedRatings, analyse_checked, render_report
 from sidestep.studies.ratings.participation import Participation, Person, PlannedRun
 from sidestep.studies.store import Store
 
 
 def analyse_study(store: Store, name: str, folder: Path | None = None) -> dict[str, Any]:
     """The statistics of a study as plain data; with ``folder``, its report, tables and exported data are written. The
-    ratings themselves are those of the export, which have more columns."""
-    _check_rated(store, name)
+    ratings in the folder are those of the export, which have more columns."""
+    data = _rated_data(store, name)
     with TemporaryDirectory() as temporary:
-        data = Path(temporary) if folder is None else folder
-        episodes = export_study(store, name, data)["episodes"]
-        return analyse(
-            ratings_of(store, name), folder, store.study(name).questionnaire,
-            records=data / "episodes" if episodes else None,
-            participation=participation_of_study(store, name), tables=False,
+        place = Path(temporary) if folder is None else folder
+        episodes = write_episodes(data, place) if folder is None else write_export(data, place).counts["episodes"]
+        return analyse_checked(
+            _checked(data), folder, records=place / "episodes" if episodes else None,
+            participation=participation_of_study(data), write_tables=False,
         )  # fmt: skip
 
 
 def report_of(store: Store, name: str) -> str:
     """The report as an HTML page, without metrics of records, which take long to score."""
-    _check_rated(store, name)
-    return report_page(ratings_of(store, name), store.study(name).questionnaire, participation_of_study(store, name))
+    data = _rated_data(store, name)
+    return render_report(_checked(data), participation_of_study(data))
 
 
-def participation_of_study(store: Store, name: str) -> Participation:
+def participation_of_study(data: StudyData) -> Participation:
     """Everybody with a link, and every run that was planned for them."""
-    info, people, runs = store.study(name), [], []
-    for person in everything_of(store, name)["participants"]:
+    info, people, runs = data.info, [], []
+    for person in data.document["participants"]:
         details = {question: str(answer) for question, answer in person["details"].items() if answer not in (None, "")}
         about = Person(person["participant"], details, person["consented"] is not None, person["deleted"] is not None)
         people.append(about)
@@ -49,6 +48,12 @@ def participation_of_study(store: Store, name: str) -> Participation:
     return Participation(tuple(people), tuple(runs), True, {each.id: each.label for each in info.study.asks})
 
 
-def _check_rated(store: Store, name: str) -> None:
-    if not any(each.done for each in store.progress(name)):
+def _rated_data(store: Store, name: str) -> StudyData:
+    data = StudyData(store, name)
+    if not data.rated:
         raise Refused(409, f"no run of study {name!r} is rated yet")
+    return data
+
+
+def _checked(data: StudyData) -> CheckedRatings:
+    return CheckedRatings.of(data.ratings, data.info.questionnaire)

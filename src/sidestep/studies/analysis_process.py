@@ -7,6 +7,7 @@ import os
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from threading import Lock
 
+from sidestep._util.threads import end_with_parent
 from sidestep.studies.access import Refused
 from sidestep.studies.store import Store
 
@@ -37,13 +38,9 @@ def report_in_process(store: Store, name: str) -> str:
 
 def _begin() -> None:
     """Leave the processors to walks, and end with the server."""
-    from threading import Thread
-
-    from sidestep.studies.walk_worker import end_with_server
-
     if hasattr(os, "nice"):
         os.nice(10)
-    Thread(target=end_with_server, daemon=True).start()
+    end_with_parent()
 
 
 def _report(url: str, name: str) -> str:

@@ -24,7 +24,7 @@ from sidestep.studies.administration import (
 )
 from sidestep.studies.analysis_process import report_in_process
 from sidestep.studies.definition import Study, needs_suite, parse_study, with_suite_texts
-from sidestep.studies.export import everything_of, participant_name, ratings_csv
+from sidestep.studies.export import StudyData, participant_name, ratings_csv, study_document
 from sidestep.studies.order import blinding_letters
 from sidestep.studies.progress import progress_of
 from sidestep.studies.ratings.questionnaire import load_questionnaire, questionnaire_names
@@ -215,16 +215,16 @@ def make_experimenter_routes(site: Site) -> APIRouter:
     @router.get("/study/{name}/ratings.csv")
     def ratings(info: Allowed) -> Response:
         note_export(store, info.study.name, "download", "ratings.csv")
-        return _download(ratings_csv(store, info.study.name), "text/csv", f"{info.study.name}-ratings.csv")
+        return _download(ratings_csv(StudyData(store, info.study.name)), "text/csv", f"{info.study.name}-ratings.csv")
 
     @router.get("/study/{name}/study.json")
     def everything(info: Allowed) -> Response:
         note_export(store, info.study.name, "download", "study.json")
-        return _document(store, info.study.name, None, f"{info.study.name}.json")
+        return _document(store, info, None, f"{info.study.name}.json")
 
     @router.get("/study/{name}/participants/{number}")
     def participant(info: Allowed, number: int) -> Response:
-        document = _document(store, info.study.name, number, f"{info.study.name}-{participant_name(number)}.json")
+        document = _document(store, info, number, f"{info.study.name}-{participant_name(number)}.json")
         note_export(store, info.study.name, "download", f"{participant_name(number)}.json")
         return document
 
@@ -279,8 +279,8 @@ def _people(site: Site, request: Request, info: StudyInfo) -> list[dict[str, Any
     ]
 
 
-def _document(store: Store, name: str, number: int | None, file: str) -> Response:
-    text = json.dumps(everything_of(store, name, number), indent=1, ensure_ascii=False)
+def _document(store: Store, info: StudyInfo, number: int | None, file: str) -> Response:
+    text = json.dumps(study_document(store, info, number), indent=1, ensure_ascii=False)
     return _download(text.encode(), "application/json", file)
 
 

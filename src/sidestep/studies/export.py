@@ -1,4 +1,7 @@
-"""Getting data out: the ratings table, records of walks, and everything about one participant or all of them."""
+"""Exports of a study: the table of ratings, records of walks, and everything about one participant or all of them.
+
+``StudyData`` reads each of these from the database at most once; exports and analyses are made from it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ import io
 import json
 from collections import Counter
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, defer
@@ -17,6 +21,7 @@ from sidestep._util.writing import write_whole
 from sidestep.studies.access import Refused
 from sidestep.studies.database import AnswerRow, EpisodeRow, ParticipantRow, TrialRow
 from sidestep.studies.order import blinding_letters
+from sidestep.studies.ratings.participation import without_flagged
 from sidestep.studies.ratings.table import COLUMNS, HUMAN, Ratings, make_ratings, write_ratings
 from sidestep.studies.store import Store, StudyInfo
 
@@ -36,34 +41,50 @@ def participant_name(number: int) -> str:
     return f"p{number:03d}"
 
 
-def ratings_of(store: Store, name: str, *, unfinished: bool = False, flagged: bool = False) -> Ratings:
-    """The ratings of a study, the newest answer to every item. ``unfinished``: also those of runs not yet done;
-    ``flagged``: also those of walks that do not count (see ``conduct``)."""
-    rows = [
-        {column: row[column] for column in RATING_COLUMNS}
-        for row in rating_rows(store, name)
-        if (unfinished or row["finished"]) and (flagged or not row["flag"])
-    ]
-    return make_ratings(rows, store.study(name).questionnaire, f"study {name!r}", complete=not unfinished)
+class StudyData:
+    """What is stored about a study. Each part is read when it is first asked for, and then kept."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self.store, self.info = store, store.study(name)
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """One mapping per answered item; see ``rating_rows``."""
+        return rating_rows(self.store, self.info)
+
+    @cached_property
+    def rated(self) -> list[dict[str, Any]]:
+        """The rows of runs that are done."""
+        return [row for row in self.rows if row["finished"]]
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """The ratings of runs that are done, also of flagged walks (see ``conduct``), with the other columns of the CSV
+        file as text. An analysis leaves flagged walks out."""
+        columns = (*RATING_COLUMNS, *EXTRA_COLUMNS, *_about_columns(self.info))
+        rows = [{column: row[column] for column in columns} for row in self.rated]
+        return make_ratings(rows, self.info.questionnaire, f"study {self.info.study.name!r}")
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """All of it as plain data; see ``study_document``."""
+        return study_document(self.store, self.info)
 
 
-def annotated_ratings(store: Store, name: str) -> Ratings:
-    """The ratings of runs that are done, flagged ones too, with the other columns of the CSV as text: an analysis of
-    the table leaves the same walks out as one of the study."""
-    info = store.study(name)
-    columns = (*RATING_COLUMNS, *EXTRA_COLUMNS, *_about_columns(info))
-    rows = [{column: row[column] for column in columns} for row in rating_rows(store, name) if row["finished"]]
-    return make_ratings(rows, info.questionnaire, f"study {name!r}")
+def ratings_of(store: Store, name: str, *, flagged: bool = False) -> Ratings:
+    """The ratings of a study: the newest answer to every item of runs that are done. ``flagged``: also those of walks
+    that do not count (see ``conduct``)."""
+    ratings = StudyData(store, name).ratings
+    return ratings if flagged else without_flagged(ratings)
 
 
 def _about_columns(info: StudyInfo) -> list[str]:
     return [f"about_{each.id}" for each in info.study.asks]
 
 
-def rating_rows(store: Store, name: str) -> list[dict[str, Any]]:
-    """One mapping per answered item, the newest answer: columns of the table of ratings, then what else is known of the
-    run, the answer and the participant (``EXTRA_COLUMNS`` and ``about_…``)."""
-    info = store.study(name)
+def rating_rows(store: Store, info: StudyInfo) -> list[dict[str, Any]]:
+    """One mapping per answered item, with its newest answer: the columns of the table of ratings, then what else is
+    known of the run, the answer and the participant (``EXTRA_COLUMNS`` and ``about_…``)."""
     query = (
         select(ParticipantRow, TrialRow, AnswerRow, EpisodeRow)
         .options(defer(EpisodeRow.record))
@@ -124,18 +145,18 @@ def table_name(text: str) -> str:
     return f"_{text}" if text.startswith(FORMULA) else text
 
 
-def ratings_csv(store: Store, name: str) -> bytes:
+def ratings_csv(data: StudyData) -> bytes:
     """The ratings of a study as a CSV file, with everything that is known of each answer. Runs that are not done are
     left out; flagged walks are there, with their flag."""
-    info, rows = store.study(name), [row for row in rating_rows(store, name) if row["finished"]]
+    info = data.info
     reverse = {item.id: item.reverse for item in info.questionnaire.items}
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     about = _about_columns(info)
     writer.writerow((*COLUMNS, *EXTRA_COLUMNS, *about))
-    for row in rows:
-        row["reverse"] = str(reverse[row["item"]]).lower()
-        writer.writerow([_cell(row[column]) for column in (*COLUMNS, *EXTRA_COLUMNS, *about)])
+    for row in data.rated:
+        whole = row | {"reverse": str(reverse[row["item"]]).lower()}
+        writer.writerow([_cell(whole[column]) for column in (*COLUMNS, *EXTRA_COLUMNS, *about)])
     return text.getvalue().encode()
 
 
@@ -146,16 +167,15 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
-def everything_of(store: Store, name: str, number: int | None = None) -> dict[str, Any]:
-    """All that is stored about a study, or about one participant, without passwords, links and records."""
-    info = store.study(name)
+def study_document(store: Store, info: StudyInfo, number: int | None = None) -> dict[str, Any]:
+    """Everything that is stored about a study, or about one participant, without passwords, links and records."""
     with store.reading() as session:
         query = select(ParticipantRow).where(ParticipantRow.study_id == info.id).order_by(ParticipantRow.number)
         if number is not None:
             query = query.where(ParticipantRow.number == number)
         people = [_person(session, person) for person in session.scalars(query)]
     if number is not None and not people:
-        raise Refused(404, f"study {name!r} has no participant {number}")
+        raise Refused(404, f"study {info.study.name!r} has no participant {number}")
     return {
         "study": info.study.model_dump(mode="json"),
         "questionnaire": info.questionnaire.model_dump(mode="json"),
@@ -202,48 +222,44 @@ def _time(moment: Any) -> str | None:
     return None if moment is None else str(moment.isoformat(timespec="milliseconds"))
 
 
-def export_study(store: Store, name: str, folder: Path) -> dict[str, int]:
-    """Write ``ratings.csv``, ``ratings.parquet``, ``study.json`` and ``episodes/DIGEST.parquet``; numbers of each. An
-    export of before in the same folder is replaced: records of participants who were deleted go."""
-    written = write_export(store, name, folder)
-    return {
-        "ratings": len(ratings_of(store, name, flagged=True)),
-        "participants": len(everything_of(store, name)["participants"]),
-        "episodes": sum(each.startswith("episodes/") for each in written),
-    }
+class Export(NamedTuple):
+    """What an export has written."""
+
+    files: list[str]
+    """Names of the files below the folder."""
+    counts: dict[str, int]
+    """Numbers of ratings, participants and episodes."""
 
 
-def export_files(store: Store, name: str) -> list[str]:
-    """Names of the files of an export."""
-    with store.reading() as session:
-        digests = session.scalars(_episodes_of(store.study(name).id, EpisodeRow.digest)).all()
-    return ["ratings.csv", "ratings.parquet", "study.json", *map(_episode_file, digests)]
+def export_study(store: Store, name: str, folder: Path) -> Export:
+    """Write ``ratings.csv``, ``ratings.parquet``, ``study.json`` and ``episodes/DIGEST.parquet``. Files of an earlier
+    export in the same folder are replaced."""
+    return write_export(StudyData(store, name), folder)
 
 
-def _episode_file(digest: str) -> str:
-    return f"episodes/{digest.replace(':', '-')}.parquet"
+def write_export(data: StudyData, folder: Path) -> Export:
+    """Write the files of an export."""
+    write_whole(folder / "ratings.csv", ratings_csv(data))
+    write_ratings(data.ratings, folder / "ratings.parquet")
+    text = json.dumps(data.document, indent=1, ensure_ascii=False) + "\n"
+    write_whole(folder / "study.json", text.encode())
+    episodes = write_episodes(data, folder)
+    people = len(data.document["participants"])
+    counts = {"ratings": len(data.ratings), "participants": people, "episodes": len(episodes)}
+    return Export(["ratings.csv", "ratings.parquet", "study.json", *episodes], counts)
 
 
-def _episodes_of(study: int, *columns: Any) -> Any:
-    return (
-        select(*columns)
-        .select_from(EpisodeRow)
+def write_episodes(data: StudyData, folder: Path) -> list[str]:
+    """Write the records of walks as ``episodes/DIGEST.parquet``; returns their names below the folder."""
+    query = (
+        select(EpisodeRow.digest, EpisodeRow.record)
         .join(TrialRow, TrialRow.id == EpisodeRow.trial_id)
         .join(ParticipantRow, ParticipantRow.id == TrialRow.participant_id)
-        .where(ParticipantRow.study_id == study)
+        .where(ParticipantRow.study_id == data.info.id)
     )
-
-
-def write_export(store: Store, name: str, folder: Path) -> list[str]:
-    """The files of an export, written; their names below the folder."""
-    write_whole(folder / "ratings.csv", ratings_csv(store, name))
-    write_ratings(annotated_ratings(store, name), folder / "ratings.parquet")
-    everything = everything_of(store, name)
-    write_whole(folder / "study.json", (json.dumps(everything, indent=1, ensure_ascii=False) + "\n").encode())
-    written = ["ratings.csv", "ratings.parquet", "study.json"]
-    query = _episodes_of(store.study(name).id, EpisodeRow.digest, EpisodeRow.record)
-    with store.reading() as session:
+    written = []
+    with data.store.reading() as session:
         for digest, record in session.execute(query.execution_options(yield_per=10)):
-            written.append(_episode_file(digest))
+            written.append(f"episodes/{digest.replace(':', '-')}.parquet")
             write_whole(folder / written[-1], record)
     return written

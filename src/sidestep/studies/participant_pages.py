@@ -10,7 +10,7 @@ from fastapi.responses import FileResponse, RedirectResponse
 from sidestep.studies.access import Refused, hash_token, new_token
 from sidestep.studies.films import film_of
 from sidestep.studies.site import Site, answer_document, device_of, form, played_document, whole
-from sidestep.studies.store import LONGEST_COMMENT, Stage
+from sidestep.studies.store import LONGEST_COMMENT, GivenAnswer, Stage
 
 Form = Annotated[dict[str, str], Depends(form)]
 SLACK_S = 3.0
@@ -69,13 +69,9 @@ def make_participant_routes(site: Site) -> APIRouter:
         """All answers at once, for pages without scripts, and the end of the trial."""
         site.answers.check(token, "answers")
         position = whole(fields.get("position", ""), "position")
-        stage = store.stage(token)
-        if stage.trial is not None and stage.trial.position == position:
-            for item in stage.info.items(stage.trial.scenario):
-                given = fields.get(f"r-{item.id}")
-                if given is not None and given != str(stage.answers.get(item.id)):
-                    store.answer(token, position, item.id, _rating(given, item.id), fields.get(f"k-{item.id}", ""))
-        store.finish(token, position, fields.get("comment", ""), device_of(request))
+        items = [name.removeprefix("r-") for name in fields if name.startswith("r-")]
+        given = {item: GivenAnswer(_rating(fields[f"r-{item}"], item), fields.get(f"k-{item}", "")) for item in items}
+        store.rate(token, position, given, fields.get("comment", ""), device_of(request))
         return home(token)
 
     @router.get("/film/{position}")
@@ -94,7 +90,7 @@ def make_participant_routes(site: Site) -> APIRouter:
 
 def _rating(text: str, item: str) -> int:
     if not (text.lstrip("-").isdigit() and text.isascii() and len(text) < 8):
-        raise Refused(400, f"item {item}: the rating is no whole number")
+        raise Refused(400, f"item {item!r:.80}: the rating is not a whole number")
     return int(text)
 
 

@@ -16,8 +16,8 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from starlette.exceptions import HTTPException
 from uvicorn.protocols.websockets.auto import AutoWebSocketsProtocol
 
+from sidestep._util.web import NO_TELEMETRY
 from sidestep.errors import BadInput, SidestepError
-from sidestep.learning.drive_page.server import NO_TELEMETRY
 from sidestep.studies.access import RateLimit, Refused
 from sidestep.studies.database import checkpoint, close_database
 from sidestep.studies.experimenter_pages import make_experimenter_routes

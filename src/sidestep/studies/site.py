@@ -16,15 +16,12 @@ from time import monotonic
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from sidestep._util.web import is_own_host, is_same_origin
 from sidestep.errors import BadInput, MissingExtra, printable
 from sidestep.studies.access import RateLimit, Refused
 from sidestep.studies.store import Store
 from sidestep.studies.texts import error_in, say_in, script_texts
 
-try:
-    from sidestep.learning.drive_page.server import is_own_host, is_same_origin
-except MissingExtra:
-    raise MissingExtra("the study server", "web") from None
 try:
     from fastapi import Request, Response
     from fastapi.responses import HTMLResponse, JSONResponse

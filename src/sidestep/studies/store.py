@@ -8,16 +8,16 @@ nothing. What does not fit the state is ``Refused``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Engine, delete, func, select
+from sqlalchemy import Engine, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from sidestep.errors import BadInput, printable
 from sidestep.studies.access import Refused, hash_password, hash_token, new_token
@@ -74,6 +74,13 @@ class Stage:
     """Item → rating of the present trial."""
     outcome: str
     """Of the walk of the present trial; empty: there is none yet."""
+
+
+class GivenAnswer(NamedTuple):
+    """A rating, and the key that the page has chosen for it: the same key is the same answer."""
+
+    rating: int
+    key: str
 
 
 class Store:
@@ -182,7 +189,7 @@ class Store:
         """The encounter of a trial is over; it can be rated. A walk is over by its record (``keep_walk``), a film of
         ``film_s`` seconds when it was played (``play``)."""
         with self.writing() as session:
-            trial, info = _open_trial(session, token, position)
+            trial, info = _open_trial(session, _participant(session, token, lock=True), position)
             if trial is None or trial.experienced is not None:
                 return
             if info.study.mode == "walk":
@@ -195,7 +202,7 @@ class Store:
         """The page has played a piece of the film. How far it was played without gaps, s; a piece that begins farther
         on changes nothing."""
         with self.writing() as session:
-            trial, info = _open_trial(session, token, position)
+            trial, info = _open_trial(session, _participant(session, token, lock=True), position)
             if trial is None or info.study.mode != "film":
                 raise Refused(409, "there is no film to play now; reload the page")
             played = trial.played_s or 0.0
@@ -220,7 +227,7 @@ class Store:
         if len(record) > LONGEST_RECORD:
             raise Refused(413, f"the record has more than {LONGEST_RECORD // 1_000_000} MB")
         with self.writing() as session:
-            trial, _ = _open_trial(session, token, position)
+            trial, _ = _open_trial(session, _participant(session, token, lock=True), position)
             if trial is None or trial.experienced is not None:
                 return False
             trial.experienced = now()
@@ -233,48 +240,44 @@ class Store:
             return True
 
     def answer(self, token: str, position: int, item: str, rating: int, key: str) -> bool:
-        """Store an answer; whether it is new. The same ``key`` is the same answer."""
-        if not _KEY.fullmatch(key):
-            raise Refused(400, "the key of an answer has 8 to 64 letters, digits, - or _")
+        """Store an answer; returns whether it is new."""
+        given = {item: GivenAnswer(rating, key)}
         with self.writing() as session:
             person = _participant(session, token, lock=True)
-            if known := session.scalar(select(AnswerRow).where(AnswerRow.key == key)):
-                trial = session.get_one(TrialRow, known.trial_id)
-                given = (trial.participant_id, trial.position, known.item, known.rating)
-                if given != (person.id, position, item, rating):
-                    raise Refused(409, "this key belongs to another answer")
+            if not _without_stored(session, person, position, given):
                 return False
-            trial_now, info = _open_trial(session, token, position)
-            if trial_now is None:
+            trial, info = _open_trial(session, person, position)
+            if trial is None:
                 raise Refused(409, "this run is already rated")
-            if trial_now.experienced is None:
-                raise Refused(409, "this run is rated after it, not before")
-            asked = [each.id for each in info.items(trial_now.scenario)]
-            if item not in asked:
-                raise Refused(400, "item {item} is not asked after this run", item=repr(item)[:80])
-            info.questionnaire.check_rating(item, rating)
-            if _answers(session, trial_now.id).get(item) == rating:
-                return False
-            session.add(AnswerRow(trial_id=trial_now.id, item=item, rating=rating, key=key, given=now()))
-            return True
+            before = _answers(session, trial.id)
+            return _add_answers(session, info, trial, before, given) > 0
 
     def finish(self, token: str, position: int, comment: str = "", device: str = "") -> None:
-        """The trial is rated; all of its items must be answered. ``device``: on which."""
+        """End a trial whose items are all answered. ``device``: kind of device on which it was rated."""
+        self.rate(token, position, {}, comment, device)
+
+    def rate(
+        self, token: str, position: int, given: Mapping[str, GivenAnswer], comment: str = "", device: str = ""
+    ) -> None:
+        """Store answers by item and end the trial, in one transaction. Where answers are missing, those that were given
+        are stored, and ``Refused`` names the others."""
         with self.writing() as session:
-            trial, info = _open_trial(session, token, position)
+            person = _participant(session, token, lock=True)
+            trial, info = _open_trial(session, person, position)
             if trial is None:
                 return
-            given = _answers(session, trial.id)
-            missing = [each.number for each in info.items(trial.scenario) if each.id not in given]
-            if trial.experienced is None or missing:
-                raise Refused(
-                    409, "please answer every question; missing: {missing}", missing=", ".join(map(str, missing))
-                )
-            if len(comment) > LONGEST_COMMENT:
-                raise Refused(400, "a comment has at most {most} characters", most=LONGEST_COMMENT)
-            trial.comment = printable(comment.strip(), LONGEST_COMMENT) or None if info.study.comments else None
-            trial.device = device or None
-            trial.done = now()
+            before = _answers(session, trial.id)
+            changed = {item: each for item, each in given.items() if before.get(item) != each.rating}
+            if changed:
+                changed = _without_stored(session, person, position, changed)
+                _add_answers(session, info, trial, before, changed)
+            refusal = _reason_unfinished(info, trial, {*before, *changed}, comment)
+            if refusal is None:
+                shown = printable(comment.strip(), LONGEST_COMMENT) or None
+                trial.comment, trial.device = shown if info.study.comments else None, device or None
+                trial.done = now()
+        if refusal is not None:
+            raise refusal
 
     def progress(self, name: str) -> list[Progress]:
         """How far everybody is, in the order of numbers."""
@@ -350,7 +353,8 @@ def find_study(session: Session, name: str, lock: bool = False) -> StudyRow:
 
 def _participant(session: Session, token: str, lock: bool = False) -> ParticipantRow:
     query = select(ParticipantRow).where(ParticipantRow.token_hash == hash_token(token))
-    person = session.scalar(query.with_for_update() if lock else query)
+    query = query.options(joinedload(ParticipantRow.study, innerjoin=True))
+    person = session.scalar(query.with_for_update(of=ParticipantRow) if lock else query)
     if person is None or person.deleted is not None:
         raise Refused(404, "this link is not known; please ask for a new one")
     if person.expires <= now():
@@ -374,20 +378,69 @@ def _stage(session: Session, person: ParticipantRow) -> Stage:
     return Stage(info, person.number, person.consented is not None, len(trials), done, trial, answers, outcome or "")
 
 
-def _open_trial(session: Session, token: str, position: int) -> tuple[TrialRow | None, StudyInfo]:
-    """The present trial, locked; None if ``position`` is done already. ``Refused`` if it is not its turn."""
-    person = _participant(session, token, lock=True)
+def _open_trial(session: Session, person: ParticipantRow, position: int) -> tuple[TrialRow | None, StudyInfo]:
+    """The present trial; None if ``position`` is done already. ``Refused`` if it is not its turn."""
     if person.consented is None:
         raise Refused(409, "please read and agree to the consent first")
     trial = session.scalar(
         select(TrialRow)
         .where(TrialRow.participant_id == person.id, TrialRow.done.is_(None))
         .order_by(TrialRow.position)
+        .limit(1)
     )
     present = trial.position if trial is not None else 1 << 30
     if position > present or position < 0:
-        raise Refused(409, "this run does not come yet")
+        raise Refused(409, "this run is not open yet; finish the present one first")
     return (trial if position == present else None), _info(person.study)
+
+
+def _without_stored(
+    session: Session, person: ParticipantRow, position: int, given: Mapping[str, GivenAnswer]
+) -> dict[str, GivenAnswer]:
+    """The answers whose key is not stored yet. ``Refused`` for a key that belongs to another answer."""
+    keys = [each.key for each in given.values()]
+    if not all(_KEY.fullmatch(key) for key in keys):
+        raise Refused(400, "the key of an answer has 8 to 64 letters, digits, - or _")
+    columns = TrialRow.participant_id, TrialRow.position, AnswerRow.item, AnswerRow.rating
+    query = select(AnswerRow.key, *columns).join(TrialRow, TrialRow.id == AnswerRow.trial_id)
+    stored = {row[0]: tuple(row[1:]) for row in session.execute(query.where(AnswerRow.key.in_(keys)))}
+    for item, each in given.items():
+        if stored.get(each.key, (person.id, position, item, each.rating)) != (person.id, position, item, each.rating):
+            raise Refused(409, "this key belongs to another answer")
+    if len(set(keys)) < len(keys):
+        raise Refused(409, "this key belongs to another answer")
+    return {item: each for item, each in given.items() if each.key not in stored}
+
+
+def _add_answers(
+    session: Session, info: StudyInfo, trial: TrialRow, before: Mapping[str, int], given: Mapping[str, GivenAnswer]
+) -> int:
+    """Add the answers that differ from those ``before``; returns their number."""
+    if trial.experienced is None:
+        raise Refused(409, "this run is rated after it, not before")
+    asked = {each.id for each in info.items(trial.scenario)}
+    for item, each in given.items():
+        if item not in asked:
+            raise Refused(400, "item {item} is not asked after this run", item=repr(item)[:80])
+        info.questionnaire.check_rating(item, each.rating)
+    rows = [
+        {"trial_id": trial.id, "item": item, "rating": each.rating, "key": each.key, "given": now()}
+        for item, each in given.items()
+        if before.get(item) != each.rating
+    ]
+    if rows:
+        session.execute(insert(AnswerRow), rows)
+    return len(rows)
+
+
+def _reason_unfinished(info: StudyInfo, trial: TrialRow, answered: Set[str], comment: str) -> Refused | None:
+    """Why a trial cannot end yet; None: it can."""
+    missing = [each.number for each in info.items(trial.scenario) if each.id not in answered]
+    if trial.experienced is None or missing:
+        return Refused(409, "please answer every question; missing: {missing}", missing=", ".join(map(str, missing)))
+    if len(comment) > LONGEST_COMMENT:
+        return Refused(400, "a comment has at most {most} characters", most=LONGEST_COMMENT)
+    return None
 
 
 def _answers(session: Session, trial: int) -> dict[str, int]:

@@ -7,15 +7,13 @@ only forwards them.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import parent_process
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
+from sidestep._util.threads import end_with_parent
 from sidestep.errors import SidestepError, UnknownName
 from sidestep.records.write import encode_record
 from sidestep.registry import make_policy
@@ -114,16 +112,8 @@ def warm_up() -> None:
     """Load what walks need before the first participant comes, and end with the server, even if that is killed."""
     from sidestep.simulation.prepare import prepare_kernels
 
-    Thread(target=end_with_server, daemon=True).start()
+    end_with_parent()
     prepare_kernels()
-
-
-def end_with_server() -> None:
-    """Wait until the server ends, then end this process."""
-    server = parent_process()
-    if server is not None:
-        server.join()
-        os._exit(1)
 
 
 def _scene(episode: LiveEpisode) -> dict[str, Any]:

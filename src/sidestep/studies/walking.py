@@ -21,8 +21,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import Field, TypeAdapter
 
+from sidestep._util.web import POLICY_VIOLATION, REPLACED, TRY_AGAIN, Count, Message, error_text, parse_message
+from sidestep._util.websockets import PageConnection, TooManyMessages
 from sidestep.errors import BadInput, SidestepError
-from sidestep.learning.drive_page.messages import Count, Message, parse_message
 from sidestep.studies import walk_worker
 from sidestep.studies.access import RateLimit, Refused
 from sidestep.studies.definition import Study
@@ -36,7 +37,6 @@ LONGEST = 400
 """Bytes of a message of the page."""
 FRAMES_AHEAD = 3
 """Frames on their way to the page, at most."""
-MOST_ERRORS = 20
 TOO_MANY = "the page has sent too many messages; wait a minute and reload it"
 MOST_AT_ONCE, MOST_PER_S = 120, 60.0
 """Messages of a page: it sends 20 a second, and one for every key."""
@@ -45,11 +45,9 @@ REFUSED_S = 1.0
 MOST_WALKS = 300
 IDLE_S = 900.0
 """After which a walk without a page is forgotten."""
-REPLACED, POLICY_VIOLATION, TRY_AGAIN = 4001, 1008, 1013
-"""Codes of closed websockets."""
 
 
-class Controls(Message):
+class WalkControls(Message):
     """What the participant does now: sent after every frame that was drawn, and when something changes."""
 
     type: Literal["controls"]
@@ -65,19 +63,21 @@ class Controls(Message):
     """With what the participant last did something."""
 
 
-class Wish(Message):
+class ClockRequest(Message):
     """``go`` starts the clock or lets it go on; ``pause`` stops it."""
 
     type: Literal["go", "pause"]
 
 
-_PAGE_MESSAGE: TypeAdapter[Controls | Wish] = TypeAdapter(Annotated[Controls | Wish, Field(discriminator="type")])
-STANDING = Controls(type="controls", number=0, seen=0, forward=0.0, sideways=0.0, turn=0.0, wave=False)
+_PAGE_MESSAGE: TypeAdapter[WalkControls | ClockRequest] = TypeAdapter(
+    Annotated[WalkControls | ClockRequest, Field(discriminator="type")]
+)
+STANDING = WalkControls(type="controls", number=0, seen=0, forward=0.0, sideways=0.0, turn=0.0, wave=False)
 
 
-def read_message(text: str | None) -> Controls | Wish:
+def read_message(text: str | None) -> WalkControls | ClockRequest:
     """A message of the page; ``BadInput`` says what is wrong with it."""
-    message: Controls | Wish = parse_message(_PAGE_MESSAGE, text, LONGEST)
+    message: WalkControls | ClockRequest = parse_message(_PAGE_MESSAGE, text, LONGEST)
     return message
 
 
@@ -112,7 +112,7 @@ class Manner:
         self._views, self._inputs = Counter[str](), Counter[str]()
         self._pauses, self._paused_s, self._since = 0, 0.0, 0.0
 
-    def note(self, controls: Controls, step_s: float) -> None:
+    def note(self, controls: WalkControls, step_s: float) -> None:
         """A step was made."""
         self._views[controls.view] += step_s  # type: ignore[assignment]
         if controls.forward or controls.sideways or controls.turn or controls.wave:
@@ -159,7 +159,7 @@ class Walk:
     frame: int = 0
     pace: Pace = field(default_factory=lambda: Pace())
     manner: Manner = field(default_factory=lambda: Manner())
-    link: _Link | None = None
+    connection: _WalkConnection | None = None
     left: float = field(default_factory=monotonic)
 
 
@@ -177,27 +177,27 @@ class Walks:
     async def visit(self, page: WebSocket, token: str) -> None:
         """Let a page walk until it leaves, the walk is over, or another page takes its place."""
         language = await asyncio.to_thread(self._site.language, page)
-        link = _Link(page, say_in(language), lambda: self._messages.allows(token))
+        connection = _WalkConnection(page, say_in(language), lambda: self._messages.allows(token))
         try:
             self._connections.check(token, "requests")
             stage = await asyncio.to_thread(self._site.store.stage, token)
             if not self._is_to_walk(stage):
-                await link.send('{"type":"kept"}')
+                await connection.send('{"type":"kept"}')
                 return
             async with self._locks.setdefault(token, asyncio.Lock()):
                 walk = await self._walk_of(stage, token)
-                if walk.link is not None:
-                    walk.link.replaced.set()
-                    await walk.link.gone.wait()
-                walk.link = link
-            await self._attend(walk, link)
+                if walk.connection is not None:
+                    walk.connection.replaced.set()
+                    await walk.connection.gone.wait()
+                walk.connection = connection
+            await self._attend(walk, connection)
         except SidestepError as error:
             log.warning("walk: %s", log_text(error))
             is_stranger = isinstance(error, Refused) and error.status == 404
             if not is_stranger or self._site.strangers.allows(self._site.client(page)):
                 with suppress(WebSocketDisconnect):
-                    await link.send(json.dumps({"type": "error", "message": error_in(language, error)}))
-            await link.close(TRY_AGAIN)
+                    await connection.send(error_text(error_in(language, error)))
+            await connection.close(TRY_AGAIN)
 
     @staticmethod
     def _is_to_walk(stage: Stage) -> bool:
@@ -224,12 +224,13 @@ class Walks:
             raise
         return walk
 
-    async def _attend(self, walk: Walk, link: _Link) -> None:
-        tasks = [asyncio.create_task(work) for work in (self._step(walk, link), link.listen(), link.replaced.wait())]
+    async def _attend(self, walk: Walk, connection: _WalkConnection) -> None:
+        work = self._step(walk, connection), connection.listen(), connection.replaced.wait()
+        tasks = [asyncio.create_task(each) for each in work]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            if link.replaced.is_set():
-                await link.close(REPLACED)
+            if connection.replaced.is_set():
+                await connection.close(REPLACED)
             for task in done:
                 error = task.exception()
                 if isinstance(error, Refused):
@@ -242,24 +243,24 @@ class Walks:
             walk.left = monotonic()
             if not walk.done:
                 walk.manner.pause(perf_counter())
-            if walk.link is link:
-                walk.link = None
-            link.gone.set()
+            if walk.connection is connection:
+                walk.connection = None
+            connection.gone.set()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _step(self, walk: Walk, link: _Link) -> None:
+    async def _step(self, walk: Walk, connection: _WalkConnection) -> None:
         """Pace the walk: one step every ``step_s``, never far ahead of what the page has drawn."""
-        await link.send(f'{{"type":"scene","scene":{walk.scene}}}')
+        await connection.send(f'{{"type":"scene","scene":{walk.scene}}}')
         walk.frame += 1
         first = walk.frame
-        await link.send(_state_text(walk, 0))
+        await connection.send(_state_text(walk, 0))
         due = ceil(perf_counter() / walk.step_s) * walk.step_s  # walks step together, which costs less
         while not walk.done:
-            if not link.going or walk.frame - max(link.controls.seen, first - 1) > FRAMES_AHEAD:
-                if not link.going:
+            if not connection.going or walk.frame - max(connection.controls.seen, first - 1) > FRAMES_AHEAD:
+                if not connection.going:
                     walk.manner.pause(perf_counter())
-                await link.news.wait()
-                link.news.clear()
+                await connection.news.wait()
+                connection.news.clear()
                 walk.pace.rest(perf_counter())
                 continue
             walk.manner.resume(perf_counter())
@@ -267,7 +268,7 @@ class Walks:
             due = max(due + walk.step_s, at - walk.step_s)  # a late step is made up for
             if due > at:
                 await asyncio.sleep(due - at)
-            given = link.controls
+            given = connection.controls
             person = {
                 "forward_mps": given.forward, "sideways_mps": given.sideways, "turn_rad_s": given.turn,
                 "wave": given.wave,
@@ -276,9 +277,9 @@ class Walks:
             walk.frame += 1
             walk.pace.note(perf_counter())
             walk.manner.note(given, walk.step_s)
-            await link.send(_state_text(walk, given.number))
+            await connection.send(_state_text(walk, given.number))
         await asyncio.shield(self._keep(walk))
-        await link.send('{"type":"kept"}')
+        await connection.send('{"type":"kept"}')
 
     async def _keep(self, walk: Walk) -> None:
         outcome, digest, record, flag = await self.workers.call(walk.worker, walk_worker.finish, walk.key)
@@ -297,7 +298,7 @@ class Walks:
 
     async def _forget_idle(self) -> None:
         before = monotonic() - IDLE_S
-        for walk in [each for each in self._walks.values() if each.link is None and each.left < before]:
+        for walk in [each for each in self._walks.values() if each.connection is None and each.left < before]:
             await self._forget(walk.token)
             self._locks.pop(walk.token, None)
 
@@ -333,51 +334,29 @@ def _state_text(walk: Walk, follows: int) -> str:
     return f'{{"type":"state","frame":{walk.frame},"follows":{follows},"state":{walk.state}}}'
 
 
-class _Link:
-    """A connected page and the newest that it said."""
+class _WalkConnection(PageConnection):
+    """The page of a walk: its newest controls, and whether it has started the clock."""
 
-    def __init__(self, page: WebSocket, say: Say, may_speak: Callable[[], bool]) -> None:
-        """``may_speak`` is asked for every message: whether the page has not sent too many."""
-        self._say, self._may_speak = say, may_speak
-        self.page, self.controls, self.going = page, STANDING, False
-        self.news, self.replaced, self.gone = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    def __init__(self, page: WebSocket, say: Say, may_send: Callable[[], bool]) -> None:
+        """``may_send`` is called for every message: whether the page has not sent too many."""
+        super().__init__(page)
+        self._say, self._may_send = say, may_send
+        self.controls, self.going = STANDING, False
 
-    async def listen(self) -> None:
-        """Take messages until the page leaves."""
-        errors = 0
-        while errors < MOST_ERRORS:
-            received = await self.page.receive()
-            if received["type"] == "websocket.disconnect":
-                raise WebSocketDisconnect(received.get("code", 1000))
-            if not self._may_speak():
-                log.warning("closed a walk whose page has sent too many messages")
-                await self.send(json.dumps({"type": "error", "message": self._say(TOO_MANY)}))
-                break
-            try:
-                message = read_message(received.get("text"))
-            except BadInput as error:
-                errors += 1
-                log.warning("refused a message of a walk: %s", error)
-                await self.send(json.dumps({"type": "error", "message": str(error)}))
-                continue
-            if isinstance(message, Controls):
-                self.controls = message
-            else:
-                self.going = message.type == "go"
-            self.news.set()
-        await self.close(POLICY_VIOLATION)
-
-    async def send(self, message: str) -> None:
-        """Send; ``WebSocketDisconnect`` if the page has gone."""
+    def take(self, text: str | None) -> None:
+        """Keep controls; start or stop the clock."""
+        if not self._may_send():
+            log.warning("closed a walk whose page has sent too many messages")
+            raise TooManyMessages(self._say(TOO_MANY))
         try:
-            await self.page.send_text(message)
-        except RuntimeError as error:  # closed by us
-            raise WebSocketDisconnect(1000) from error
-
-    async def close(self, code: int) -> None:
-        """Close the connection, unless the page has gone."""
-        with suppress(RuntimeError, WebSocketDisconnect):
-            await self.page.close(code)
+            message = read_message(text)
+        except BadInput as error:
+            log.warning("refused a message of a walk: %s", error)
+            raise
+        if isinstance(message, WalkControls):
+            self.controls = message
+        else:
+            self.going = message.type == "go"
 
 
 def make_walk_routes(site: Site, walks: Walks) -> APIRouter:

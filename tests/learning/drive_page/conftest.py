@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from sidestep.learning.demonstrations import DemonstrationWriter
 from sidestep.learning.drive_page.episodes import HandDriving, HandPlan
 from sidestep.learning.drive_page.messages import Frame, unpack_frame
-from sidestep.learning.drive_page.server import Desk, make_app
+from sidestep.learning.drive_page.server import DriveServer, make_app
 
 TOKEN = "a-token-of-the-tests"
 HOST = "127.0.0.1:8000"
@@ -44,8 +44,8 @@ class Page:
     def say(self, **message: Any) -> None:
         self.socket.send_text(json.dumps(message))
 
-    def wish(self, what: str) -> None:
-        self.say(type="wish", what=what)
+    def request(self, what: str) -> None:
+        self.say(type="request", what=what)
 
     def frame(self) -> tuple[Frame, dict[str, bytes]]:
         """The next frame, shown and answered."""
@@ -76,8 +76,8 @@ class Seat:
     def __init__(self, driving: HandDriving, file: Path) -> None:
         self.driving, self.file = driving, file
         self.ended = False
-        self.desk = Desk(driving, self._end)
-        self.client = TestClient(make_app(self.desk, TOKEN), base_url=f"http://{HOST}")
+        self.drive_server = DriveServer(driving, self._end)
+        self.client = TestClient(make_app(self.drive_server, TOKEN), base_url=f"http://{HOST}")
 
     def _end(self) -> None:
         self.ended = True

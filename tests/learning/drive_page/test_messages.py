@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidestep._util.web import error_text
 from sidestep.errors import BadInput
 from sidestep.learning.drive_page.messages import (
     LONGEST,
-    Controls,
+    DriverControls,
+    EpisodeRequest,
     Frame,
     View,
-    Wish,
-    error_text,
     pack_frame,
     read_message,
     unpack_frame,
@@ -27,8 +27,8 @@ CONTROLS: dict[str, Any] = {"type": "controls", "number": 3, "seen": 2, "steer":
 
 def test_right_messages_are_read() -> None:
     controls = read_message(json.dumps(CONTROLS))
-    assert controls == Controls(type="controls", number=3, seen=2, steer=-0.5, throttle=1.0, brake=0.0)
-    assert read_message('{"type": "wish", "what": "next"}') == Wish(type="wish", what="next")
+    assert controls == DriverControls(type="controls", number=3, seen=2, steer=-0.5, throttle=1.0, brake=0.0)
+    assert read_message('{"type": "request", "what": "next"}') == EpisodeRequest(type="request", what="next")
     seen = read_message('{"type": "view", "camera": "recorded", "map": false}')
     assert seen == View(type="view", camera="recorded", map=False)
 
@@ -61,7 +61,7 @@ def test_numbers_that_are_not_finite_are_refused(number: str) -> None:
         read_message(json.dumps(CONTROLS).replace("-0.5", number))
 
 
-@pytest.mark.parametrize("text", ["", "go", "[]", "null", "{}", '{"type": "wish", "what": "win"}', b"{}", None])
+@pytest.mark.parametrize("text", ["", "go", "[]", "null", "{}", '{"type": "request", "what": "win"}', b"{}", None])
 def test_other_texts_are_refused(text: Any) -> None:
     with pytest.raises(BadInput):
         read_message(text)
@@ -82,7 +82,7 @@ def test_whatever_comes_is_read_or_refused(text: str) -> None:
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
 def test_everything_in_range_is_read(steer: float, throttle: float, brake: float) -> None:
     message = read_message(json.dumps(CONTROLS | {"steer": steer, "throttle": throttle, "brake": brake}))
-    assert isinstance(message, Controls)
+    assert isinstance(message, DriverControls)
     assert (message.steer, message.throttle, message.brake) == (steer, throttle, brake)
 
 

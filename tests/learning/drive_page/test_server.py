@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from socket import create_connection
 from time import perf_counter, sleep
 from typing import Any
 
@@ -14,16 +13,9 @@ import pytest
 from PIL import Image
 from starlette.websockets import WebSocketDisconnect
 
+from sidestep._util.web import POLICY_VIOLATION, REPLACED
+from sidestep._util.websockets import MOST_ERRORS
 from sidestep.learning.demonstrations import read_demonstrations
-from sidestep.learning.drive_page.server import (
-    MOST_ERRORS,
-    POLICY_VIOLATION,
-    REPLACED,
-    bind,
-    is_loopback,
-    is_own_host,
-    is_same_origin,
-)
 from tests.learning.drive_page.conftest import HOST, TOKEN, Seat, seat_at
 
 
@@ -36,7 +28,7 @@ def test_an_episode_from_start_to_file(seat: Seat) -> None:
         ready = page.until(lambda frame: frame.phase == "ready")
         assert (ready.time_s, ready.speed_mps, ready.task) == (0.0, 0.0, "go straight")
         page.controls["throttle"] = 1.0
-        page.wish("go")
+        page.request("go")
         began = perf_counter()
         over = page.until(lambda frame: frame.phase == "over")
         assert perf_counter() - began > 0.8 * over.time_s  # no faster than time
@@ -45,21 +37,16 @@ def test_an_episode_from_start_to_file(seat: Seat) -> None:
         with read_demonstrations(seat.file) as demos:
             assert demos.frames[0] == kept.kept_frames == round(over.time_s / 0.05)
             assert demos.column(0, "action")[-1] == pytest.approx([0.0, 1.0, 0.0])
-        page.wish("next")
+        page.request("next")
         following = page.until(lambda frame: frame.phase == "ready")
         assert (following.episode, following.seed) == (2, 1)
         assert page.errors == []
 
 
-def test_a_page_may_come_before_the_server_is_up() -> None:
-    with bind() as listening, create_connection(listening.getsockname(), timeout=5.0) as page:
-        assert page.getpeername() == listening.getsockname()
-
-
 def test_controls_move_the_car_and_frames_say_which(seat: Seat) -> None:
     with seat.page() as page:
         page.until(lambda frame: frame.phase == "ready")
-        page.wish("go")
+        page.request("go")
         page.controls.update(throttle=0.5, steer=0.125)
         first = page.number + 1
         moved = page.until(lambda frame: frame.follows >= first)
@@ -89,9 +76,9 @@ def test_views_are_what_was_asked_for(seat: Seat) -> None:
 def test_a_closed_page_pauses_and_the_next_goes_on(seat: Seat) -> None:
     with seat.page() as page:
         page.controls["throttle"] = 0.6
-        page.wish("go")
+        page.request("go")
         page.until(lambda frame: frame.phase == "ready")
-        page.wish("go")
+        page.request("go")
         page.until(lambda frame: frame.time_s >= 0.5)
     for _ in range(100):
         if seat.driving.phase == "paused":
@@ -103,10 +90,10 @@ def test_a_closed_page_pauses_and_the_next_goes_on(seat: Seat) -> None:
     with seat.page() as page:
         frame, _ = page.frame()
         assert (frame.phase, frame.time_s) == ("paused", stopped)
-        page.wish("go")
+        page.request("go")
         going = page.until(lambda frame: frame.phase == "driving" and frame.time_s > stopped)
         assert going.controls == (0.0, 0.0, 0.0)  # what the lost page did last is over
-        page.wish("pause")
+        page.request("pause")
         assert page.until(lambda frame: frame.phase == "paused").time_s >= going.time_s
 
 
@@ -114,10 +101,10 @@ def test_a_page_that_shows_nothing_stops_the_clock(seat: Seat) -> None:
     """Frames that are not shown are not answered: a frozen tab does not let the car drive on."""
     with seat.page() as page:
         page.until(lambda frame: frame.phase == "ready")
-        page.wish("go")
+        page.request("go")
         page.until(lambda frame: frame.time_s > 0.1)
         before = seat.driving.session.time
-        page.socket.send_text(json.dumps({"type": "wish", "what": "go"}))
+        page.socket.send_text(json.dumps({"type": "request", "what": "go"}))
         sleep(0.6)
         assert seat.driving.session.time <= before + 4 * 0.05
 
@@ -129,7 +116,7 @@ def test_a_second_page_takes_the_seat(seat: Seat) -> None:
             assert second.until(lambda frame: True).phase == "ready"
             with pytest.raises((AssertionError, WebSocketDisconnect), match=str(REPLACED)):
                 first.until(lambda frame: False)
-            second.wish("go")
+            second.request("go")
             second.until(lambda frame: frame.phase == "driving")
 
 
@@ -194,24 +181,10 @@ def test_a_file_that_cannot_be_written_ends_the_server(tmp_path: Path) -> None:
         with seat.page() as page:
             page.until(lambda frame: frame.phase == "ready")
             seat.file.unlink()
-            page.wish("go")
+            page.request("go")
             with pytest.raises((AssertionError, WebSocketDisconnect)):
                 page.until(lambda frame: False)
             assert page.errors[-1]["final"]
             assert "demonstrations.h5" in page.errors[-1]["message"]
         assert seat.ended
-        assert seat.desk.failure is not None
-
-
-def test_hosts_and_origins() -> None:
-    assert all(is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "[::1]", "127.3.2.1"))
-    assert not any(is_loopback(host) for host in ("0.0.0.0", "192.168.0.2", "example.org", "", "localhost.evil.org"))
-    assert is_own_host("localhost:80", "127.0.0.1")
-    assert not is_own_host("evil.org:80", "127.0.0.1")
-    assert is_own_host("robots.example:80", "robots.example")
-    assert not is_own_host("evil.org", "robots.example")
-    assert is_own_host("anything.example:80", "0.0.0.0")
-    assert is_same_origin("http://LOCALHOST:80", "localhost:80")
-    assert not is_same_origin("http://localhost", "localhost:80")
-    assert not is_same_origin("file://localhost:80", "localhost:80")
-    assert not is_same_origin("http://[", "[")
+        assert seat.drive_server.failure is not None

@@ -1,36 +1,28 @@
-"""What the page and the server say to each other over the websocket.
+"""Messages between the page and the server over the websocket.
 
-The page sends JSON texts, one message each, told apart by ``type``; a message that is not one of them gets an ``error``
-back and changes nothing. The server sends a binary message for every frame: four bytes with the length of a JSON header
-(big-endian), the header (:class:`Frame`), then the pictures one after another, as long as the header says.
+The page sends JSON texts, one message each, distinguished by ``type``. A message that is none of them is answered with
+an ``error`` and changes nothing. The server sends a binary message for every frame: four bytes with the length of a
+JSON header (big-endian), the header (:class:`Frame`), then the pictures, one after another, as long as the header says.
 """
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
-from sidestep.errors import BadInput
+from sidestep._util.web import Count, Message, parse_message
 
 LONGEST = 1024
-"""Bytes of a message of the page, at most."""
-Count = Annotated[int, Field(ge=0, le=2**53)]
+"""Maximum length of a message of the page in bytes."""
 
 
-class Message(BaseModel):
-    """What a page says: exactly these fields, finite numbers, no conversion."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class Controls(Message):
-    """What the person does now. Sent after every frame that was shown, and whenever something changes."""
+class DriverControls(Message):
+    """What the driver does now. The page sends it after every frame that it has shown, and on every change."""
 
     type: Literal["controls"]
     number: Count
-    """Number of the message, increasing: frames say which one they follow."""
+    """Increasing number of the message; a frame names the newest one that moved the car."""
     seen: Count
     """Number of the last frame that was shown. The server never runs more than a few frames ahead of it."""
     steer: Annotated[float, Field(ge=-1, le=1)]
@@ -39,10 +31,10 @@ class Controls(Message):
     brake: Annotated[float, Field(ge=0, le=1)]
 
 
-class Wish(Message):
-    """``go`` starts or continues, ``pause`` pauses, ``next`` begins the next episode, ``again`` the same one."""
+class EpisodeRequest(Message):
+    """``go`` starts or resumes the clock, ``pause`` stops it, ``next`` begins the next episode, ``again`` repeats."""
 
-    type: Literal["wish"]
+    type: Literal["request"]
     what: Literal["go", "pause", "next", "again"]
 
 
@@ -56,36 +48,22 @@ class View(Message):
     """Whether to add the view from above."""
 
 
-PageMessage = Annotated[Controls | Wish | View, Field(discriminator="type")]
-_PAGE_MESSAGE: TypeAdapter[Controls | Wish | View] = TypeAdapter(PageMessage)
+_PAGE_MESSAGE: TypeAdapter[DriverControls | EpisodeRequest | View] = TypeAdapter(
+    Annotated[DriverControls | EpisodeRequest | View, Field(discriminator="type")]
+)
 
 
-def read_message(text: str | bytes | None) -> Controls | Wish | View:
-    """A message of the page; ``BadInput`` says what is wrong with it."""
-    message: Controls | Wish | View = parse_message(_PAGE_MESSAGE, text, LONGEST)
+def read_message(text: str | bytes | None) -> DriverControls | EpisodeRequest | View:
+    """Read a message of the page. Raises ``BadInput`` with the field that is wrong."""
+    message: DriverControls | EpisodeRequest | View = parse_message(_PAGE_MESSAGE, text, LONGEST)
     return message
-
-
-def parse_message(kinds: TypeAdapter[Any], text: str | bytes | None, longest: int) -> Any:
-    """One of the ``kinds`` of messages of a page, from a JSON text of at most ``longest`` bytes; ``BadInput`` says what
-    is wrong with it."""
-    if not isinstance(text, str):
-        raise BadInput("a message is a JSON text, not bytes")
-    if len(text.encode("utf-8", "surrogatepass")) > longest:
-        raise BadInput(f"a message has at most {longest} bytes")
-    try:
-        return kinds.validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise BadInput(f"{place or 'message'}: {first['msg']}"[:300]) from None
 
 
 Phase = Literal["loading", "ready", "driving", "paused", "over"]
 
 
 class Frame(Message):
-    """Header of a frame: everything that the page shows beside the pictures."""
+    """Header of a frame: everything that the page shows apart from the pictures."""
 
     type: Literal["frame"] = "frame"
     frame: Count
@@ -94,7 +72,7 @@ class Frame(Message):
     """Number of the newest controls that moved the car."""
     phase: Phase
     task: str
-    """Such as "turn left"."""
+    """The task in words, such as "turn left"."""
     scenario: str
     weather: str
     seed: Count
@@ -108,12 +86,12 @@ class Frame(Message):
     controls: tuple[float, float, float]
     """Steer, throttle and brake that moved the car."""
     pace: float
-    """Simulated seconds per second, of late."""
+    """Simulated seconds per second over the last steps."""
     outcome: str = ""
     """How the episode ended, once it is over."""
     kept_episodes: Count
     kept_frames: Count
-    pictures: dict[str, Count] = {}
+    pictures: dict[str, Count] = Field(default_factory=dict)
     """Name (``main``, ``map``) → bytes, in the order in which they follow."""
 
 
@@ -133,9 +111,3 @@ def unpack_frame(data: bytes) -> tuple[Frame, dict[str, bytes]]:
         pictures[name] = data[start : start + size]
         start += size
     return frame, pictures
-
-
-def error_text(message: str, *, final: bool = False) -> str:
-    """An error for the page; ``final``: the server ends."""
-    document: dict[str, Any] = {"type": "error", "message": message, "final": final}
-    return json.dumps(document)

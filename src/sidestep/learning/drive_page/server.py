@@ -1,4 +1,4 @@
-"""The server of the page: who may drive, how fast the simulation runs, and what is sent when.
+"""The server of the page: it admits one driver, paces the simulation and sends the frames.
 
 One simulation thread does everything that touches the world, because a step takes most of its time in compiled code
 and a renderer belongs to one thread. The event loop paces it at the rate of the simulation and never lets it run more
@@ -15,20 +15,27 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
-from ipaddress import ip_address
 from time import perf_counter
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
-from sidestep.errors import BadInput, MissingExtra, SidestepError
+from sidestep._util.web import (
+    NO_TELEMETRY,
+    POLICY_VIOLATION,
+    REPLACED,
+    SERVER_ERROR,
+    error_text,
+    is_own_host,
+    is_same_origin,
+    local_address,
+)
+from sidestep.errors import MissingExtra, SidestepError
 from sidestep.learning.drive_page.episodes import STANDING, HandDriving
 from sidestep.learning.drive_page.messages import (
     LONGEST,
-    Controls,
+    DriverControls,
+    EpisodeRequest,
     Frame,
     View,
-    Wish,
-    error_text,
     pack_frame,
     read_message,
 )
@@ -38,22 +45,18 @@ from sidestep.types import Drive
 try:
     import uvicorn
     from fastapi import FastAPI, HTTPException, Request, Response, WebSocket, WebSocketDisconnect
+
+    from sidestep._util.websockets import PageConnection
 except ImportError as error:  # pragma: no cover
     raise MissingExtra("driving by hand in the browser", "web") from error
 
 FRAMES_AHEAD = 2
-"""Frames on their way to the page, at most."""
-MOST_ERRORS = 20
-"""Wrong messages after which a connection is closed."""
-REPLACED, POLICY_VIOLATION, SERVER_ERROR = 4001, 1008, 1011
-"""Codes of closed websockets; with 4001 a page knows that another one drives."""
+"""Maximum number of frames that the page has not shown yet."""
 PAGE_FILES = {
     "": ("page.html", "text/html"),
     "page.js": ("page.js", "text/javascript"),
     "page.css": ("page.css", "text/css"),
 }
-NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
-"""Newer versions of FastAPI report to an OpenTelemetry collector where one is set up."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
@@ -67,8 +70,8 @@ HEADERS = {
 T = TypeVar("T")
 
 
-class Desk:
-    """The driving seat: one simulation, and at most one page that drives it."""
+class DriveServer:
+    """One simulation, and at most one page that drives it."""
 
     def __init__(self, driving: HandDriving, ended: Callable[[], None] = lambda: None) -> None:
         """``ended`` is called when driving cannot go on; :attr:`failure` then says why."""
@@ -76,106 +79,107 @@ class Desk:
         self._thread = ThreadPoolExecutor(1, "simulation")
         self._pictures: DriverPictures | None = None
         self._frame = 0
-        self._link: _Link | None = None
+        self._connection: _DriverConnection | None = None
         self._steps: deque[float] = deque(maxlen=21)
         self.failure: SidestepError | None = None
 
-    async def sit_down(self, page: WebSocket) -> None:
+    async def attend(self, page: WebSocket) -> None:
         """Let a page drive until it leaves or another one takes its place."""
-        link, before = _Link(page), self._link
-        self._link = link
+        connection, before = _DriverConnection(page), self._connection
+        self._connection = connection
         if before is not None:
             before.replaced.set()
             await before.gone.wait()
-        tasks = [asyncio.create_task(work) for work in (self._drive(link), link.listen(), link.replaced.wait())]
+        work = self._drive(connection), connection.listen(), connection.replaced.wait()
+        tasks = [asyncio.create_task(each) for each in work]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for error in [task.exception() for task in tasks if task in done]:
                 if isinstance(error, SidestepError):
-                    await self._fail(link, error)
+                    await self._fail(connection, error)
                 elif error is not None and not isinstance(error, WebSocketDisconnect):
                     raise error
-            if link.replaced.is_set():
-                await link.close(REPLACED, "another page drives now")
+            if connection.replaced.is_set():
+                await connection.close(REPLACED, "another page drives now")
         finally:
             for task in tasks:
                 task.cancel()
-            await self._leave_alone(link)
+            await self._park(connection)
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _leave_alone(self, link: _Link) -> None:
-        """Nobody drives: the clock stops, and what is finished is written. That is asked for before anything is waited
-        for, since the server may be ending."""
+    async def _park(self, connection: _DriverConnection) -> None:
+        """Stop the clock and write what is finished, because nobody drives. This is submitted before anything is
+        awaited, since the server may be ending."""
         parking = self._in_thread(self._driving.park)
-        if self._link is link:
-            self._link = None
-        link.gone.set()
+        if self._connection is connection:
+            self._connection = None
+        connection.gone.set()
         try:
             await parking
         except SidestepError as error:
-            await self._fail(link, error)
+            await self._fail(connection, error)
 
-    async def _fail(self, link: _Link, error: SidestepError) -> None:
+    async def _fail(self, connection: _DriverConnection, error: SidestepError) -> None:
         self.failure = error
         self._ended()
         with suppress(WebSocketDisconnect):
-            await link.send(error_text(str(error), final=True))
-        await link.close(SERVER_ERROR, "the server ends")
+            await connection.send(error_text(str(error), final=True))
+        await connection.close(SERVER_ERROR, "the server ends")
 
-    async def _drive(self, link: _Link) -> None:
+    async def _drive(self, connection: _DriverConnection) -> None:
         driving, due = self._driving, perf_counter()
-        await self._show(link)
+        await self._show(connection)
         while True:
-            while link.wishes:
-                await self._fulfil(link, link.wishes.popleft())
+            while connection.requests:
+                await self._answer(connection, connection.requests.popleft())
             if driving.phase == "loading":
                 await self._in_thread(self._load)
-                await self._show(link)
-            elif driving.phase == "driving" and self._frame - link.controls.seen <= FRAMES_AHEAD:
+                await self._show(connection)
+            elif driving.phase == "driving" and self._frame - connection.controls.seen <= FRAMES_AHEAD:
                 now = perf_counter()
                 step_s = driving.session.task.step_s
                 due = max(due + step_s, now)
                 if due > now:
                     await asyncio.sleep(due - now)
-                if link.wishes:
+                if connection.requests:
                     continue
-                await self._step(link)
+                await self._step(connection)
             else:
                 if driving.phase != "driving":
                     self._steps.clear()
-                await link.news.wait()
-                link.news.clear()
+                await connection.news.wait()
+                connection.news.clear()
 
-    async def _step(self, link: _Link) -> None:
-        controls = link.controls
+    async def _step(self, connection: _DriverConnection) -> None:
+        controls = connection.controls
         command = Drive(controls.steer, controls.throttle, controls.brake)
         await self._in_thread(self._driving.step, command)
         self._steps.append(perf_counter())
-        await self._show(link, controls.number)
+        await self._show(connection, controls.number)
         if self._driving.phase == "over":
             await self._in_thread(self._driving.store)
-            await self._show(link, controls.number)
+            await self._show(connection, controls.number)
 
-    async def _fulfil(self, link: _Link, wish: Wish | View) -> None:
+    async def _answer(self, connection: _DriverConnection, request: EpisodeRequest | View) -> None:
         driving = self._driving
-        if isinstance(wish, View):
-            link.view = wish
-        elif wish.what == "go":
+        if isinstance(request, View):
+            connection.view = request
+        elif request.what == "go":
             await self._in_thread(driving.go)
-        elif wish.what == "pause":
+        elif request.what == "pause":
             await self._in_thread(driving.pause)
         else:
-            await self._in_thread(driving.leave, wish.what == "again")
-        await self._show(link)
+            await self._in_thread(driving.leave, request.what == "again")
+        await self._show(connection)
 
     def _load(self) -> None:
         self._pictures = None
         self._driving.load()
         self._pictures = DriverPictures(self._driving.session)
 
-    async def _show(self, link: _Link, follows: int = 0) -> None:
+    async def _show(self, connection: _DriverConnection, follows: int = 0) -> None:
         self._frame += 1
-        await link.send(await self._in_thread(self._draw, link.view, self._frame, follows))
+        await connection.send(await self._in_thread(self._draw, connection.view, self._frame, follows))
 
     def _draw(self, view: View, number: int, follows: int) -> bytes:
         driving, episode = self._driving, self._driving.episode
@@ -214,7 +218,8 @@ class Desk:
         return 1.0 if len(steps) < 2 else step_s * (len(steps) - 1) / max(steps[-1] - steps[0], 1e-6)
 
     def _in_thread(self, work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-        """In the simulation thread, after what it does already and to its end even if the waiting is given up."""
+        """Run ``work`` in the simulation thread after what it does already, and to its end even if the caller is
+        cancelled."""
         return asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments))
 
     async def close(self) -> None:
@@ -226,61 +231,33 @@ class Desk:
         self._thread.shutdown()
 
 
-class _Link:
-    """A connected page and the newest that it said."""
+class _DriverConnection(PageConnection):
+    """The page that drives: its newest controls, its view, and its requests."""
 
     def __init__(self, page: WebSocket) -> None:
-        self.page = page
-        self.controls = Controls(
+        super().__init__(page)
+        self.controls = DriverControls(
             type="controls", number=0, seen=0, steer=STANDING.steer, throttle=STANDING.throttle, brake=STANDING.brake
         )
         self.view = View(type="view", camera="driver", map=True)
-        self.wishes: deque[Wish | View] = deque(maxlen=64)
-        self.news, self.replaced, self.gone = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.requests: deque[EpisodeRequest | View] = deque(maxlen=64)
 
-    async def listen(self) -> None:
-        """Take messages until the page leaves."""
-        errors = 0
-        while errors < MOST_ERRORS:
-            received = await self.page.receive()
-            if received["type"] == "websocket.disconnect":
-                raise WebSocketDisconnect(received.get("code", 1000))
-            try:
-                message = read_message(received.get("text"))
-            except BadInput as error:
-                errors += 1
-                await self.send(error_text(str(error)))
-                continue
-            if isinstance(message, Controls):
-                self.controls = message
-            else:
-                self.wishes.append(message)
-            self.news.set()
-        await self.close(POLICY_VIOLATION, "too many wrong messages")
-
-    async def send(self, message: str | bytes) -> None:
-        """Send; ``WebSocketDisconnect`` if the page has gone."""
-        try:
-            if isinstance(message, str):
-                await self.page.send_text(message)
-            else:
-                await self.page.send_bytes(message)
-        except RuntimeError as error:  # closed by us
-            raise WebSocketDisconnect(1000) from error
-
-    async def close(self, code: int, reason: str) -> None:
-        """Close the connection, unless the page has gone."""
-        with suppress(RuntimeError, WebSocketDisconnect):
-            await self.page.close(code, reason)
+    def take(self, text: str | None) -> None:
+        """Keep controls, and line up what is asked for."""
+        message = read_message(text)
+        if isinstance(message, DriverControls):
+            self.controls = message
+        else:
+            self.requests.append(message)
 
 
-def make_app(desk: Desk, token: str, host: str = "127.0.0.1") -> FastAPI:
+def make_app(drive_server: DriveServer, token: str, host: str = "127.0.0.1") -> FastAPI:
     """The application: the page under ``/TOKEN/``, its websocket under ``/TOKEN/drive``, and nothing else."""
 
     @asynccontextmanager
     async def until_the_end(app: FastAPI) -> AsyncIterator[None]:
         yield
-        await desk.close()
+        await drive_server.close()
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=until_the_end, telemetry=NO_TELEMETRY)
     texts = {name: (files(__package__) / "static" / file).read_bytes() for name, (file, _) in PAGE_FILES.items()}
@@ -303,80 +280,33 @@ def make_app(desk: Desk, token: str, host: str = "127.0.0.1") -> FastAPI:
             return
         await page.accept()
         with suppress(asyncio.CancelledError):  # the server ends
-            await desk.sit_down(page)
+            await drive_server.attend(page)
 
     return app
 
 
-def is_own_host(header: str, host: str) -> bool:
-    """Whether a request names this server. A name that another site has pointed at this machine is refused; a server
-    that listens on all addresses cannot know its names."""
-    name = urlsplit(f"//{header}").hostname or ""
-    if is_loopback(host):
-        return is_loopback(name)
-    return _is_any(host) or name == host.lower().strip("[]")
-
-
-def is_same_origin(origin: str, header: str) -> bool:
-    """Whether the page that opens a websocket came from this server."""
-    try:
-        parts = urlsplit(origin)
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(header) and parts.netloc.lower() == header.lower()
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach ``host``."""
-    try:
-        return host.lower() == "localhost" or ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def _is_any(host: str) -> bool:
-    try:
-        return ip_address(host.strip("[]")).is_unspecified
-    except ValueError:
-        return False
-
-
 def serve_page(
-    driving: HandDriving, listening: socket.socket, host: str, tell: Callable[[str], None] = lambda address: None
+    driving: HandDriving, listening: socket.socket, host: str, announce: Callable[[str], None] = lambda address: None
 ) -> None:
-    """Serve the page until Ctrl-C on what :func:`bind` has opened for ``host``. ``tell`` gets its address, with a token
-    that nobody can guess."""
+    """Serve the page until Ctrl-C on a socket that ``bind`` has opened for ``host``. ``announce`` is called with its
+    address, which has a random token."""
     token = secrets.token_urlsafe(24)
 
     def end() -> None:
         server.should_exit = True
 
-    desk = Desk(driving, end)
+    drive_server = DriveServer(driving, end)
     server = uvicorn.Server(
         uvicorn.Config(
-            make_app(desk, token, host), log_level="warning", access_log=False, server_header=False, lifespan="on",
-            ws_max_size=4 * LONGEST, ws_ping_interval=5.0, ws_ping_timeout=10.0, timeout_graceful_shutdown=2,
+            make_app(drive_server, token, host), log_level="warning", access_log=False, server_header=False,
+            lifespan="on", ws_max_size=4 * LONGEST, ws_ping_interval=5.0, ws_ping_timeout=10.0,
+            timeout_graceful_shutdown=2,
         )
     )  # fmt: skip
-    shown = "127.0.0.1" if _is_any(host) else f"[{host}]" if ":" in host else host
-    tell(f"http://{shown}:{listening.getsockname()[1]}/{token}/")
+    announce(f"{local_address(host, listening)}/{token}/")
     try:
         server.run(sockets=[listening])
     finally:
         listening.close()
-    if desk.failure is not None:
-        raise desk.failure
-
-
-def bind(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
-    """A listening socket for the server; ``port`` 0 is any free one. Who comes early waits."""
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen()
-    except (OSError, OverflowError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BadInput(f"{host}:{port} cannot be used: {reason}; choose another --host or --port (0: any)") from error
-    return listening
+    if drive_server.failure is not None:
+        raise drive_server.failure

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sidestep._util.threads import WorkerThreads
 from sidestep.kernels.jit import CACHE_FOLDER, compile_for
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.people.pose import PeopleState
@@ -17,7 +18,7 @@ from sidestep.render.raster import frame as steps
 from sidestep.render.raster import layout as L
 from sidestep.render.renderer import Renderer
 from sidestep.render.shading_maps import ShadowMap
-from sidestep.render.target import Target, WorkerThreads
+from sidestep.render.target import Target
 from sidestep.render.world_view import WorldView
 from sidestep.scenes.plans import load_plan
 from sidestep.types.base import FloatArray

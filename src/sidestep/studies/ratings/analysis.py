@@ -40,64 +40,79 @@ def analyse(
     *,
     records: Path | str | None = None,
     metrics: Mapping[str, Metrics] | None = None,
-    participation: Participation | None = None,
-    tables: bool = True,
 ) -> dict[str, Any]:
     """All statistics of ratings of one origin, as plain data.
 
     With ``out``, a folder, also ``report.html``, ``analysis.json``, ``summary.csv``, ``ratings.csv``,
     ``ratings.parquet`` and the bars of every scenario as ``likert-SCENARIO.svg`` and ``.png``. Metrics come from
     ``records``, a folder of episode records that is scored, or ready-made by the digest of the episode. Runs with a
-    ``flag`` are left out. ``participation`` says how the study went, where more is known than the ratings say;
-    ``tables`` False: the ratings themselves are not written.
+    ``flag`` are left out.
     """
-    checked = _checked(ratings, questionnaire)
+    known = load_questionnaire(questionnaire) if isinstance(questionnaire, str) else questionnaire
+    checked = CheckedRatings.of(_check(ratings, known), known)
+    return analyse_checked(checked, out, records=records, metrics=metrics)
+
+
+class CheckedRatings(NamedTuple):
+    """Ratings of one study and one origin that fit a questionnaire."""
+
+    everything: Ratings
+    counting: Ratings
+    """Those of runs without a flag, which the statistics use."""
+    questionnaire: Questionnaire
+
+    @classmethod
+    def of(cls, everything: Ratings, questionnaire: Questionnaire) -> CheckedRatings:
+        """From ratings that ``make_ratings`` has checked against the questionnaire."""
+        counting = without_flagged(everything)
+        if not len(counting):
+            raise BadInput("all runs are flagged: their outcomes do not count, and there is nothing to analyse")
+        order = {name: column for name, column in counting.extra.items() if name == "order"}
+        return cls(everything, replace(counting, extra=order), questionnaire)
+
+
+def _check(ratings: Ratings, questionnaire: Questionnaire) -> Ratings:
+    ratings.one_origin()
+    studies = ratings.names("study")
+    if len(studies) > 1:
+        raise BadInput(f"ratings of several studies ({', '.join(map(str, studies[:5]))}); analyse one at a time")
+    return make_ratings(ratings.rows(), questionnaire, "ratings", complete=False)
+
+
+def analyse_checked(
+    checked: CheckedRatings,
+    out: Path | str | None = None,
+    *,
+    records: Path | str | None = None,
+    metrics: Mapping[str, Metrics] | None = None,
+    participation: Participation | None = None,
+    write_tables: bool = True,
+) -> dict[str, Any]:
+    """As ``analyse``, of ratings that are checked already. ``participation``: who took part, where more is known than
+    the ratings say; ``write_tables``: whether the ratings themselves are written."""
     if records is not None:
         metrics = {**score_records(Path(records)), **(metrics or {})}
-    summaries = summary_tables(checked.ratings, checked.questionnaire)
+    summaries = summary_tables(checked.counting, checked.questionnaire)
     document = _document(checked, summaries, metrics, participation)
     if out is not None:
         _write(Path(out), checked.questionnaire, summaries, document)
-        if tables:
+        if write_tables:
             for kind in ("csv", "parquet"):
                 write_ratings(checked.everything, Path(out) / f"ratings.{kind}")
     return document
 
 
-def report_page(
-    ratings: Ratings, questionnaire: Questionnaire | str = "protocol", participation: Participation | None = None
-) -> str:
+def render_report(checked: CheckedRatings, participation: Participation | None = None) -> str:
     """The report as an HTML page, without metrics; nothing is written."""
     from sidestep.studies.ratings.page import likert_figures, render_page
 
-    checked = _checked(ratings, questionnaire)
-    summaries = summary_tables(checked.ratings, checked.questionnaire)
+    summaries = summary_tables(checked.counting, checked.questionnaire)
     document = _document(checked, summaries, None, participation)
     return render_page(document, summaries, likert_figures(summaries, checked.questionnaire), checked.questionnaire)
 
 
-class _Checked(NamedTuple):
-    everything: Ratings
-    ratings: Ratings
-    """Those that count."""
-    questionnaire: Questionnaire
-
-
-def _checked(ratings: Ratings, questionnaire: Questionnaire | str) -> _Checked:
-    known = load_questionnaire(questionnaire) if isinstance(questionnaire, str) else questionnaire
-    ratings.one_origin()
-    studies = ratings.names("study")
-    if len(studies) > 1:
-        raise BadInput(f"ratings of several studies ({', '.join(map(str, studies[:5]))}); analyse one at a time")
-    everything = make_ratings(ratings.rows(), known, "ratings", complete=False)
-    counting = without_flagged(everything)
-    if not len(counting):
-        raise BadInput("all runs are flagged: their outcomes do not count, and there is nothing to analyse")
-    return _Checked(everything, counting, known)
-
-
 def _document(
-    checked: _Checked,
+    checked: CheckedRatings,
     summaries: dict[str, list[SummaryCell]],
     metrics: Mapping[str, Metrics] | None,
     participation: Participation | None,

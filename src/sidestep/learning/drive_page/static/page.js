@@ -52,7 +52,7 @@ function advanceInput() {
 function hold(source, direction, at) {
   if (held.get(source) === direction) return;
   held.set(source, direction);
-  if (state.phase === "ready" || state.phase === "paused") wish("go");
+  if (state.phase === "ready" || state.phase === "paused") request("go");
   changed(at);
 }
 function release(source, at) { if (held.delete(source)) changed(at); }
@@ -70,7 +70,7 @@ function readGamepad() {
   else if (read.steer || read.throttle || read.brake) padInUse = true;
   return padInUse ? read : null;
 }
-const PAD_BUTTONS = { 0: () => act(), 3: () => wish("again"), 9: () => act() };
+const PAD_BUTTONS = { 0: () => act(), 3: () => request("again"), 9: () => act() };
 function pollGamepad() {
   for (const pad of navigator.getGamepads()) {
     for (const [k, action] of Object.entries(PAD_BUTTONS)) {
@@ -89,7 +89,7 @@ addEventListener("keydown", (event) => {
     return;
   }
   const onButton = event.target instanceof HTMLButtonElement;
-  const actions = { KeyN: () => wish("next"), KeyR: () => wish("again"), KeyC: switchCamera, KeyM: switchMap, KeyP: act };
+  const actions = { KeyN: () => request("next"), KeyR: () => request("again"), KeyC: switchCamera, KeyM: switchMap, KeyP: act };
   if ((event.code === "Space" || event.code === "Enter") && !onButton) actions[event.code] = act;
   if (!actions[event.code] || event.repeat) return;
   event.preventDefault();
@@ -97,7 +97,7 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("keyup", (event) => { if (KEYS[event.code]) release(event.code, event.timeStamp); });
 addEventListener("blur", releaseAll);
-document.addEventListener("visibilitychange", () => { if (document.hidden) { releaseAll(); wish("pause"); } });
+document.addEventListener("visibilitychange", () => { if (document.hidden) { releaseAll(); request("pause"); } });
 for (const pad of document.querySelectorAll("[data-pad]")) {
   const source = `pad ${pad.dataset.pad}`;
   const let_go = (event) => { pad.classList.remove("held"); release(source, event.timeStamp); };
@@ -123,7 +123,7 @@ function sendControls() {
     steer: short(input.steer), throttle: short(input.throttle), brake: short(input.brake),
   });
 }
-function wish(what) { send({ type: "wish", what }); }
+function request(what) { send({ type: "request", what }); }
 function switchCamera() { view.camera = view.camera === "driver" ? "recorded" : "driver"; sendView(); }
 function switchMap() { view.map = !view.map; sendView(); }
 function sendView() {
@@ -135,12 +135,12 @@ function sendView() {
 /** What Space does: start, pause, go on, next episode, take the seat. */
 function act() {
   if (state.link === "replaced") { retrying = true; connect(); return; }
-  wish({ ready: "go", paused: "go", driving: "pause", over: "next" }[state.phase] || "go");
+  request({ ready: "go", paused: "go", driving: "pause", over: "next" }[state.phase] || "go");
 }
 part("go").addEventListener("click", act);
 part("panel-go").addEventListener("click", act);
-part("again").addEventListener("click", () => wish("again"));
-part("next").addEventListener("click", () => wish("next"));
+part("again").addEventListener("click", () => request("again"));
+part("next").addEventListener("click", () => request("next"));
 part("camera").addEventListener("click", switchCamera);
 part("above").addEventListener("click", switchMap);
 
