@@ -1,6 +1,6 @@
 """How close a synthetic crowd comes to its recording, as distances between distributions.
 
-``python -m tools.compare_synthetic`` prints the tables of ``docs/suites/socnav_synthetic.md``; with ``--figure PATH`` it
+``python -m tools.compare_synthetic`` prints the tables of ``docs/suites/socnav.md``; with ``--figure PATH`` it
 also draws the figure: people over time, speeds and nearest neighbours at the five sites. Needs the recordings.
 """
 

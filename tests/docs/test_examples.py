@@ -42,22 +42,22 @@ from sidestep.types import Outcome, RobotSpec, Scenario, SceneSpec
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 WITH_EXAMPLES = {
-    "docs/extending.md": 19,
-    "docs/scenarios.md": 6,
+    "README.md": 2,
     "docs/datasets.md": 2,
-    "docs/scenes.md": 2,
-    "docs/intersections.md": 4,
+    "docs/extending.md": 19,
+    "docs/index.md": 2,
     "docs/leaderboard.md": 1,
     "docs/ratings.md": 4,
     "docs/records.md": 2,
-    "docs/rendering_camera.md": 2,
-    "docs/rendering_people.md": 2,
+    "docs/rendering.md": 2,
+    "docs/robots.md": 2,
+    "docs/scenarios.md": 6,
+    "docs/scenes.md": 6,
     "docs/suites/protocol.md": 3,
     "docs/suites/sidewalk_events.md": 2,
     "docs/suites/sidewalk_places.md": 3,
-    "docs/suites/socnav_reactivity.md": 3,
-    "README.md": 2,
-    "docs/index.md": 2,
+    "docs/suites/socnav.md": 3,
+    "docs/tutorial.md": 7,
 }
 """Page → how many examples it has at least."""
 

@@ -51,29 +51,52 @@ OPTIONS = {
 }
 """Options and arguments that need more than their command does."""
 PAGES = {
+    "CONTRIBUTING.md": "",
+    "README.md": "",
     "docs/cli.md": "web,learn,onnx,video,export,sign,ray",
+    "docs/datasets.md": "",
+    "docs/decisions.md": "",
     "docs/demonstrations.md": "video,web,learn,onnx",
+    "docs/design.md": "",
+    "docs/determinism.md": "",
+    "docs/extending.md": "",
     "docs/gym.md": "learn",
     "docs/index.md": "video,onnx",
     "docs/interactions.md": "",
     "docs/leaderboard.md": "sign",
-    "docs/logs.md": "export",
-    "docs/policies_cadrl.md": "learn",
-    "docs/policies_ilqr.md": "onnx,learn",
-    "docs/policies_visual.md": "onnx",
-    "docs/prediction.md": "learn",
-    "docs/prediction_metrics.md": "onnx",
+    "docs/performance.md": "ray,bench",
+    "docs/policies.md": "onnx,learn",
+    "docs/policies_networks.md": "onnx,learn",
+    "docs/prediction.md": "onnx,learn",
     "docs/predictors.md": "onnx,learn",
     "docs/ratings.md": "web",
-    "docs/scaling.md": "ray",
+    "docs/records.md": "export",
+    "docs/remote.md": "",
+    "docs/rendering.md": "",
+    "docs/results.md": "",
+    "docs/roadmap.md": "",
+    "docs/robots.md": "",
+    "docs/rules.md": "",
+    "docs/scenarios.md": "",
+    "docs/scenes.md": "",
+    "docs/security.md": "",
+    "docs/simulation.md": "",
+    "docs/statistics.md": "",
     "docs/studies.md": "web,video",
-    "docs/suites/intersection.md": "onnx,learn",
-    "docs/suites/protocol.md": "onnx,learn",
+    "docs/suites/catalogue.md": "",
+    "docs/suites/core.md": "",
+    "docs/suites/intersection.md": "onnx,learn,video",
+    "docs/suites/protocol.md": "onnx,learn,web",
     "docs/suites/sidewalk.md": "video",
-    "docs/videos.md": "video",
-    "docs/viewer.md": "export",
+    "docs/suites/sidewalk_events.md": "",
+    "docs/suites/sidewalk_places.md": "",
+    "docs/suites/socnav.md": "",
+    "docs/suites/street.md": "",
+    "docs/tutorial.md": "",
+    "docs/viewer.md": "video,export",
 }
-"""Pages whose commands need extras; the page names each of them as ``pip install`` takes it."""
+"""Every page that is written by hand, with the extras that its commands need. It names each as ``pip install`` takes
+it; a page with commands that need none says so."""
 
 
 def commands() -> list[str]:
@@ -92,6 +115,12 @@ def commands() -> list[str]:
     return found
 
 
+def written_pages() -> set[str]:
+    """The pages of the documentation that no program writes as a whole."""
+    found = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    return found - {"docs/api.md", "docs/metrics.md"}
+
+
 def known() -> dict[str, set[str]]:
     """What there is of each kind in the table."""
     return {
@@ -100,7 +129,7 @@ def known() -> dict[str, set[str]]:
         "sensors": set(registry.SENSORS),
         "suites": set(registry.SUITES),
         "commands": set(commands()),
-        "pages": {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")},
+        "pages": {"README.md", "CONTRIBUTING.md", *written_pages()},
     }
 
 

@@ -21,6 +21,7 @@ from sidestep.registry import extras_of
 from tests.cli.conftest import SUITE
 from tests.cli.test_predict_evaluate import walkers
 from tests.extras.environment import make_environment
+from tests.extras.pages import Shown, least_extras, mistake_in, shown_on
 from tests.extras.table import COMMANDS, OPTIONS, PAGES, POLICIES, PREDICTORS, ROOT, TABLE, commands, known
 from tests.policies.visual.nets import write_net
 
@@ -122,6 +123,8 @@ ELSEWHERE = {
     "predict loop": "tests/prediction/data/test_loop.py",
 }
 """Commands that wait for somebody, need a network or take long: where they are tested."""
+LASTING = ("serve", "drive", "study serve", "data get", "demos intersection", "train", "bench", "evaluate", "predict")
+"""Commands on pages that are only parsed, for the same reasons."""
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +197,7 @@ def policy_call(name: str) -> list[str]:
 
 
 def test_the_table_names_what_there_is() -> None:
+    assert set(PAGES) == known()["pages"]
     for kind, table in TABLE.items():
         assert set(table) <= known()[kind], kind
     assert {extra for text in (*COMMANDS.values(), *OPTIONS.values()) for extra in text.split(",")} <= set(extras())
@@ -215,7 +219,36 @@ def test_every_command_is_tried() -> None:
 def test_pages_name_their_extras(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     named = {extra for part in text.split("sidestep[")[1:] for extra in part.partition("]")[0].split(",")}
-    assert {extra for extra in PAGES[page].split(",") if extra} <= named, f"{page} names {named}"
+    needed = {extra for extra in PAGES[page].split(",") if extra}
+    assert needed <= named, f"{page} names {named}"
+    assert least_extras(page) <= needed
+    if any(shown.complete for shown in shown_on(page)) and not needed:
+        assert "no extra" in " ".join(text.lower().split()), f"{page} does not say that its commands need no extra"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_on_pages_are_those_of_the_program(page: str) -> None:
+    assert [f"{shown.text}\n{mistake}" for shown in shown_on(page) if (mistake := mistake_in(shown))] == []
+
+
+def test_a_wrong_command_on_a_page_is_found() -> None:
+    wrong = ["run core", "run core --policy orca --limt 1", "report run --tabels out", "lsit suites", "data ad x"]
+    assert all(mistake_in(Shown("a page", tuple(line.split()), True)) for line in wrong)
+    assert all(mistake_in(Shown("a page", tuple(line.split()), False)) for line in wrong[1:])
+    assert not mistake_in(Shown("a page", ("run", "core", "--policy", "orca"), True))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_on_pages_miss_no_extra(environments: Environments, page: str) -> None:
+    """In an environment with exactly the extras of the page no command asks for another one. Runs are short, and files
+    that a page only names are not there: this is about extras, not about results."""
+    complete = [list(shown.words) for shown in shown_on(page) if shown.complete]
+    calls = [words for words in complete if not " ".join(words).startswith(LASTING)]
+    calls = [[*words, "--limit", "1"] if words[0] == "run" and "--limit" not in words else words for words in calls]
+    ended = environments.run(calls, *(extra for extra in PAGES[page].split(",") if extra))
+    missed = [each for each in ended if "pip install 'sidestep[" in each["err"] or "Traceback" in each["err"]]
+    assert not missed
 
 
 def test_commands_without_any_extra(environments: Environments) -> None:

@@ -1,6 +1,6 @@
 """Scores of a forecast, moment by moment: what it says about the comfort zone, and how near it comes to the truth.
 
-Definitions and formulas are in ``docs/prediction_metrics.md``. ``roc`` makes rates of the zone probabilities,
+Definitions and formulas are in ``docs/prediction.md``. ``roc`` makes rates of the zone probabilities,
 ``bootstrap`` intervals of everything.
 """
 

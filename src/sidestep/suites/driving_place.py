@@ -88,7 +88,7 @@ def own_places(file: str | Path, number: int = OWN_NUMBER) -> tuple[DrivingPlace
         return _from_lanes(scene, graph, _junctions(graph), path, number)
     data = read_mapping(path)
     if "arms" not in data:
-        raise BadInput(f"{path}: has no 'arms'; docs/intersections.md describes intersections")
+        raise BadInput(f"{path}: has no 'arms'; docs/scenes.md describes intersections")
     spec = parse_intersection(data, str(path))
     scene = intersection_scene(spec)
     graph = LaneGraph(scene.roads or Roads(), str(path))
