@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -91,6 +91,25 @@ class Policy(ABC):
 
     def close(self) -> None:  # noqa: B027
         """This object is not asked again: free what it holds."""
+
+
+class PolicyMembers(Protocol):
+    """What an object needs to stand for a policy without deriving from :class:`Policy`."""
+
+    @property
+    def needs(self) -> Iterable[str]:
+        """As of a policy."""
+
+    def reset(self, task: Task) -> None:
+        """As of a policy."""
+
+    def act(self, observation: Observation) -> Command:
+        """As of a policy."""
+
+
+PolicyLike: TypeAlias = str | PolicyMembers | Callable[..., PolicyMembers]
+"""A name (``"orca"``, ``"file.py:Class"``, ``"package.module:Class"``, ``"remote:ADDRESS"``, ``"sb3:FILE.zip"``,
+``"onnx:SPEC.yaml"``), a policy, or a class or function that makes one."""
 
 
 def describe_policy(

@@ -153,7 +153,8 @@ class IntersectionEnv(gymnasium.Env[dict[str, Any], Any]):
         """Drive for one step."""
         if self.session is None or self.session.done:
             raise ResetNeeded("no episode is under way: call reset() before step()")
-        observation, done = self.session.step(drive_from_action(action))
+        observation, *_ = self.session.step(drive_from_action(action))
+        done = self.session.done
         left, before = _route_left(self.session), self._left
         self._left = left
         reward = self._reward.progress * (before - left)
