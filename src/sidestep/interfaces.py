@@ -1,17 +1,23 @@
-"""The contracts that collaborators meet: what a policy, a sensor, a crowd model, a metric, a suite and a loader are."""
+"""The contracts of what can be plugged in: policies, sensors, cameras, crowd models, predictors, metrics, suites and
+loaders of recordings.
+
+Each is an abstract base class: what has to be written is abstract, every other member has a default. Objects that have
+the members of a policy or a predictor without deriving from it are adapted (:mod:`sidestep.registry`).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray, Model
 from sidestep.types.command import Command
 from sidestep.types.forecast import Ego, Forecast, TrackHistory
@@ -220,55 +226,90 @@ class CrowdModel(ABC):
         """(M, 2) velocities of the coming step, m/s. What exceeds ``max_speed`` is scaled down; walls are hard."""
 
 
-@runtime_checkable
-class Predictor(Protocol):
-    """Predicts where people will be.
+class Predictor(ABC):
+    """Predicts where people will be. A predictor writes :meth:`predict`; every other member has a default here.
 
-    ``needs`` names what it wants besides the history: ``map`` (the scene), ``ego`` (the robot's state and plan),
-    ``body`` and ``head`` (where people's bodies and heads point, in the history). What it does not name may be None,
-    and what it names may be None as well where nobody knows it. ``history_s`` is how far back it looks (s); 0: the
-    present alone. A predictor may also have ``summary`` and ``citation`` strings, ``extras`` (see ``Policy``) and
-    a ``settings`` mapping. It keeps
-    nothing between two calls, so that one object serves many episodes, and it returns the same forecast for the same
-    input. ``sidestep.prediction.check_predictor`` tries one out.
+    A class need not derive from this one: wherever Sidestep takes a predictor it takes any object that has ``needs``,
+    ``history_s`` and ``predict`` (``sidestep.registry.as_predictor``). A predictor keeps nothing between two calls, so
+    that one object serves many episodes, and it returns the same forecast for the same input.
+    ``sidestep.prediction.check_predictor`` tries one out.
     """
 
-    needs: ClassVar[frozenset[str]]  # some of ``map``, ``ego``, ``body`` and ``head``
-    history_s: ClassVar[float]  # length of the history, s
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """What it wants besides the history: ``map`` (the scene), ``ego`` (the robot's state and plan), ``body`` and
+    ``head`` (where people's bodies and heads point, in the history). What it does not name may be None, and what it
+    names may be None as well where nobody knows it."""
+    history_s: ClassVar[float] = 0.0
+    """How far back it looks, s; 0: the present alone."""
+    name: str = ""
+    """For messages and tables; empty: the name of the class."""
+    summary: str = ""
+    """One line, for ``sidestep list predictors``; empty: the first line of the class's docstring."""
+    citation: str = ""
+    """The publication to cite."""
+    extras: ClassVar[tuple[str, ...]] = ()
+    """Optional extras of Sidestep that it cannot run without."""
+    settings: Mapping[str, Any] = MappingProxyType({})
+    """The settings in use, as plain data."""
 
+    @abstractmethod
     def predict(
         self, history: TrackHistory, horizons_s: FloatArray, scene: CompiledScene | None = None, ego: Ego | None = None
     ) -> Forecast:
         """A ``SampleForecast`` or ``MixtureForecast`` of everybody in ``history``, in its order, at the times
         ``horizons_s (H,)`` after the last one of the history, s."""
-        ...
 
 
-@runtime_checkable
-class MomentPredictor(Predictor, Protocol):
-    """A predictor that forecasts many independent moments of a data set at once."""
+class PredictorMembers(Protocol):
+    """What an object needs to stand for a predictor without deriving from :class:`Predictor`."""
 
-    looks_at_others: ClassVar[bool]
+    @property
+    def needs(self) -> Collection[str]:
+        """As of a predictor."""
+
+    @property
+    def history_s(self) -> float:
+        """As of a predictor."""
+
+    def predict(
+        self, history: TrackHistory, horizons_s: FloatArray, scene: CompiledScene | None = None, ego: Ego | None = None
+    ) -> Forecast:
+        """As of a predictor."""
+
+
+class MomentPredictor(Predictor):
+    """A predictor that forecasts many independent moments of a data set at once. Others are asked for one scene after
+    another."""
+
+    looks_at_others: ClassVar[bool] = False
     """Whether it reads ``Moments.crowd``."""
 
+    @abstractmethod
     def predict_moments(self, moments: Moments) -> Forecast:
         """A forecast of the S pedestrians of ``moments`` at its horizons."""
-        ...
 
 
-class Camera(Protocol):
-    """Looks from a robot. Pictures come under the names of the needs that they serve. A camera that has to see every
-    step may have ``follow`` with the same parameters, which returns nothing; one that can serve another episode of its
-    scenario, ``restart(person_id)``."""
+class Camera(ABC):
+    """Looks from one robot, during the episodes of one scenario."""
 
-    def sense(self, robot: RobotState, people: Pedestrians, time_s: float, *others: FloatArray) -> dict[str, Any]:
-        """``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in m, ``semantic`` (H, W) integers: those asked for."""
+    @abstractmethod
+    def sense(self, robot: RobotState, people: Pedestrians, time_s: float, others: FloatArray) -> dict[str, Any]:
+        """Pictures under the names of the needs that they serve, those that were asked for: ``rgb`` (H, W, 3) uint8,
+        ``depth`` (H, W) float32 in m, ``semantic`` (H, W) integers. ``others`` (K, 3) are the poses of the other robots
+        and the vehicles."""
+
+    def follow(self, robot: RobotState, people: Pedestrians, time_s: float, others: FloatArray) -> None:  # noqa: B027
+        """Called at every simulation step, for cameras that have to see every step; no picture is wanted."""
+
+    def restart(self, person_id: IntArray) -> bool:
+        """Begin another episode of the scenario with these people. False: this camera cannot, a new one is made."""
+        return False
 
 
 MakeCamera = Callable[..., Camera]
-"""A camera for one episode: the scene, the robot that carries it, which pictures are needed, the settings, everybody's
-number, and the scenario's name; where there are other machines, ``others``: their specs. Then ``sense`` and ``follow``
-get their poses (K, 3) as well."""
+"""Makes a camera for one scenario. It is called with the scene, the spec of the robot that carries the camera, the
+needs that the camera serves, its settings, the number of every person (N,), the scenario's name, and the specs of the
+other robots and the vehicles."""
 
 Direction = Literal["higher", "lower", "none"]
 
@@ -297,45 +338,39 @@ class Metric:
         return self.dialects.get(dialect, self.function)(record)
 
 
-@runtime_checkable
-class Suite(Protocol):
+class Suite(ABC):
     """A named, ordered set of scenarios."""
 
     name: str
+    """Name, for tables, records and files."""
     summary: str
+    """One line, for ``sidestep list suites``."""
+    options: Model | None = None
+    """The choices made, one field each, of a suite that can be run in several ways."""
 
+    @abstractmethod
     def scenarios(self) -> Iterable[Scenario]:
         """All scenarios in their published order."""
 
-
-@runtime_checkable
-class Configurable(Protocol):
-    """A suite that can be run in several ways."""
-
-    options: Model
-    """The choices made, one field each."""
-
     def with_options(self, options: dict[str, Any]) -> Suite:
         """The suite with some options changed; ``BadInput`` for one that does not exist."""
+        raise BadInput(f"suite {self.name!r} has no options; leave out {', '.join(f'suite.{key}' for key in options)}")
 
 
-@runtime_checkable
-class Loader(Protocol):
+class Loader(ABC):
     """Reads one file format of recorded people."""
 
     name: str
+    """Name of the format."""
     summary: str
+    """One line, for ``sidestep list datasets``."""
+    companions: tuple[str, ...] = ()
+    """Names of files that it reads beside the recording, where they are there."""
 
+    @abstractmethod
     def matches(self, path: Path) -> bool:
         """Whether the file looks like this format."""
 
-    def load(self, path: Path, **options: Any) -> Tracks:
-        """The people in it."""
-
-
-@runtime_checkable
-class LoaderWithCompanions(Loader, Protocol):
-    """A loader that reads further files beside the recording."""
-
-    companions: tuple[str, ...]
-    """Their names."""
+    @abstractmethod
+    def load(self, path: Path) -> Tracks:
+        """The people in it. Options of a format, such as ``rate_hz``, are further parameters with defaults."""

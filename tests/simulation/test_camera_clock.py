@@ -10,6 +10,7 @@ import pytest
 
 from sidestep import registry
 from sidestep.errors import BadInput
+from sidestep.interfaces import Camera
 from sidestep.simulation import run_episode
 from sidestep.simulation.robots import load_robot
 from sidestep.types import Observation, Scenario, Task, Velocity
@@ -19,13 +20,13 @@ from tests.simulation.scenarios import make
 TAKEN: list[float] = []
 
 
-class Clock:
+class Clock(Camera):
     """A camera whose pictures are the time."""
 
     def __init__(self, scene: Any, robot: Any, needs: frozenset[str], *rest: Any) -> None:
         TAKEN.clear()
 
-    def sense(self, robot: Any, people: Any, time_s: float) -> dict[str, Any]:
+    def sense(self, robot: Any, people: Any, time_s: float, others: Any) -> dict[str, Any]:
         TAKEN.append(round(time_s, 6))
         return {"depth": np.full((2, 2), time_s, np.float32)}
 

@@ -9,18 +9,19 @@ import pytest
 
 from sidestep import registry
 from sidestep.errors import BadInput
+from sidestep.interfaces import Camera
 from sidestep.simulation import run_episode
 from sidestep.types import Observation, Task, Velocity
 from tests.simulation.scenarios import crossing
 
 
-class Flat:
+class Flat(Camera):
     """A camera that paints the number of people present and how far it has driven."""
 
     def __init__(self, scene: Any, robot: Any, needs: frozenset[str], *rest: Any) -> None:
         self.needs = needs
 
-    def sense(self, robot: Any, people: Any, time_s: float) -> dict[str, Any]:
+    def sense(self, robot: Any, people: Any, time_s: float, others: Any) -> dict[str, Any]:
         pictures = {"rgb": np.full((4, 6, 3), len(people), np.uint8), "depth": np.full((4, 6), time_s, np.float32)}
         return {name: pictures[name] for name in self.needs}
 

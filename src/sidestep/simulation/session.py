@@ -99,12 +99,14 @@ class Session:
             if self._referee.watch(self.worlds, 0):
                 self.worlds.running[0] = 0
                 break
-        done, truncated = self.done, bool(self.worlds.news[0, 0] & TIMEOUT_NEWS)
-        return self._look(), done and not truncated, done and truncated, self._info_of_step()
+        return self._look(), *self._ending()
 
-    def _info_of_step(self) -> StepInfo:
+    def _ending(self) -> tuple[bool, bool, StepInfo]:
+        """Whether the step just made terminated or truncated the episode, and what is said about it."""
+        is_late = bool(self.worlds.news[0, 0] & TIMEOUT_NEWS)
         reason = str(self.outcome) if self.done else ""
-        return {"is_success": reason == Outcome.SUCCESS, "termination_reason": reason}
+        info: StepInfo = {"is_success": reason == Outcome.SUCCESS, "termination_reason": reason}
+        return self.done and not is_late, self.done and is_late, info
 
     def _look(self) -> Observation:
         self._observer.watch(self.worlds, 0)

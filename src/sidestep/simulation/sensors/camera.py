@@ -10,7 +10,7 @@ from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.interfaces import Camera, MakeCamera, Policy, Sensor, SensorContext, SensorView
 from sidestep.types import RobotSpec, Scenario
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import IntArray
 from sidestep.types.sensors import SCENARIO_CAMERA_FIELDS, CameraSettings, merge_camera_settings
 
 PICTURES: frozenset[str] = frozenset({"rgb", "depth", "semantic"})
@@ -68,16 +68,13 @@ class CameraSensor(Sensor):
     def _make(self, person_id: IntArray) -> Camera:
         make_camera: MakeCamera = registry.load("cameras", registry.names("cameras")[0])
         one, scenario = self.context, self.context.scenario
-        more: dict[str, Any] = {"others": one.others} if one.others else {}
-        return make_camera(one.scene, one.robot, one.needs, scenario.sensors.camera, person_id, scenario.name, **more)
+        settings = scenario.sensors.camera
+        return make_camera(one.scene, one.robot, one.needs, settings, person_id, scenario.name, one.others)
 
     def restart(self, person_id: IntArray) -> None:
         """Another episode of the scenario, perhaps with other people."""
-        again = getattr(self._camera, "restart", None)
-        if again is None:
+        if not self._camera.restart(person_id):
             self._camera = self._make(person_id)
-        else:
-            again(person_id)
         self._forget()
 
     def _forget(self) -> None:
@@ -86,9 +83,7 @@ class CameraSensor(Sensor):
 
     def watch(self, view: SensorView) -> None:
         """Take a picture if one is due."""
-        follow = getattr(self._camera, "follow", None)
-        if follow is not None:
-            follow(view.robot, view.everybody, view.time_s, *self._poses(view))
+        self._camera.follow(view.robot, view.everybody, view.time_s, view.others)
         due = self._settings.newest_frame(view.step, self._step_s, self._control_every)
         if not self._at_once and due > self._due:
             self._due = due
@@ -106,9 +101,5 @@ class CameraSensor(Sensor):
         return {**pictures, "picture_time": taken * self._step_s}
 
     def _take(self, view: SensorView) -> None:
-        seen = self._camera.sense(view.robot, view.everybody, view.time_s, *self._poses(view))
+        seen = self._camera.sense(view.robot, view.everybody, view.time_s, view.others)
         self._taken.append((view.step, {name: seen[name] for name in self.context.needs}))
-
-    def _poses(self, view: SensorView) -> tuple[FloatArray, ...]:
-        """Of the other robots; nothing where there are none, as cameras without them expect."""
-        return (view.others,) if self.context.others else ()
