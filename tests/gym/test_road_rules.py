@@ -52,11 +52,11 @@ def test_the_same_road_without_its_rules_is_driven() -> None:
 
 def test_the_intersection_suite_by_its_name() -> None:
     with pytest.raises(BadInput, match=REMEDY.format("exit")):
-        gymnasium.make("sidestep/Suite-v0", suite="intersection")
+        gymnasium.make("sidestep.gym:sidestep/Suite-v0", suite="intersection")
     with pytest.raises(BadInput, match=REMEDY.format("exit")):
-        gymnasium.make("sidestep/Scenario-v0", scenario="intersection", name="scene4-pose0-straight")
+        gymnasium.make("sidestep.gym:sidestep/Scenario-v0", scenario="intersection", name="scene4-pose0-straight")
     with pytest.raises(BadInput, match=REMEDY.format("exit")):
-        gymnasium.make_vec("sidestep/Suite-v0", num_envs=2, suite="intersection")
+        gymnasium.make_vec("sidestep.gym:sidestep/Suite-v0", num_envs=2, suite="intersection")
 
 
 def test_a_suite_of_which_one_scenario_has_them(tmp_path: Path) -> None:
