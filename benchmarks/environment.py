@@ -15,7 +15,6 @@ import tracemalloc
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import partial
-from importlib import import_module
 from math import cos, hypot, pi, sin
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -107,7 +106,7 @@ class _IrSim(Work):
         return float(IRSIM_STEPS)
 
 
-ENVIRONMENT = "sidestep/Crossing-v0"
+ENVIRONMENT = "sidestep.gym:sidestep/Crossing-v0"
 BATCH = 256
 PEOPLE = (5, 10, 20, 50)
 QUICK_PEOPLE = {"env": (5, 20), "batch256": (5,)}
@@ -116,7 +115,7 @@ NOISE = 0.3  # of the action, standard deviation
 NOISES = 4096
 
 
-WALLED = "sidestep/Plaza-v0"
+WALLED = "sidestep.gym:sidestep/Plaza-v0"
 WALLED_PEOPLE = 20
 WALLED_SENSORS: dict[str, tuple[str, ...]] = {"none": (), "lidar180": ("lidar",), "grid64": ("grid",)}
 """With 180 rays all round, and with 64 × 64 cells: the defaults."""
@@ -156,7 +155,6 @@ def measure_batch(people: int, effort: Effort, note: Notify) -> Figure:
 
 def make_environment(people: int) -> Any:
     """One environment, with the wrappers that Gymnasium puts round it."""
-    announce_environments()
     return gymnasium.make(ENVIRONMENT, people=people)
 
 
@@ -164,14 +162,7 @@ def make_batch(
     people: int, environments: int = BATCH, environment: str = ENVIRONMENT, sensors: tuple[str, ...] = ()
 ) -> Any:
     """The native vector environment with as many threads as there are cores; its arrays are not copied."""
-    announce_environments()
     return gymnasium.make_vec(environment, num_envs=environments, people=people, copy=False, sensors=sensors)
-
-
-def announce_environments() -> None:
-    """Make sure that Gymnasium knows our ids; by name, as sibling packages do not import each other."""
-    if ENVIRONMENT not in gymnasium.registry:
-        import_module("sidestep.gym").register()
 
 
 def _noises(size: tuple[int, ...]) -> FloatArray:
@@ -227,9 +218,8 @@ class Batch(Work):
 
 
 PROGRAM = """
-import gymnasium, sidestep.gym
-sidestep.gym.register()
-environment = gymnasium.make("sidestep/Crossing-v0")
+import gymnasium
+environment = gymnasium.make("sidestep.gym:sidestep/Crossing-v0")
 environment.reset(seed=0)
 environment.step(environment.action_space.sample())
 print("done", flush=True)

@@ -57,7 +57,7 @@ def measure_camera(id: str, weather: str, effort: Effort, note: Notify) -> Figur
         driver.reset(session.task)
         begin = process_time()
         for _ in range(STEPS):
-            observation, _ = session.step(driver.act(observation))
+            observation, *_ = session.step(driver.act(observation))
         rates.append(STEPS / (process_time() - begin))
     return Figure(id, "steps/s of one core", rates[1:])  # the first compiles
 

@@ -47,7 +47,7 @@ def _measure(name: str) -> Callable[[Effort, Notify], Figure]:
                 begin = process_time()
                 command = policy.act(observation)
                 seconds, answers = seconds + process_time() - begin, answers + 1
-                observation, _ = session.step(command)
+                observation, *_ = session.step(command)
             rates.append(answers / seconds)
         return Figure(f"answers/{name}/people={PEOPLE}", "answers/s of one core", rates)
 

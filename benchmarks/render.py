@@ -19,7 +19,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from benchmarks.environment import announce_environments
 from benchmarks.measure import (
     Case,
     Effort,
@@ -120,7 +119,7 @@ def seconds_of(arguments: list[str]) -> float:
     return perf_counter() - begin
 
 
-CAMERA_ENVIRONMENT = "sidestep/Plaza-v0"
+CAMERA_ENVIRONMENT = "sidestep.gym:sidestep/Plaza-v0"
 CAMERA_ENVIRONMENTS, CAMERA_SIZE = 10, 96
 CAMERA_ID = f"gym_camera{CAMERA_ENVIRONMENTS}/{CAMERA_SIZE}x{CAMERA_SIZE}"
 
@@ -134,7 +133,6 @@ class CameraEnvironments(Work):
     """A run is one step of all environments."""
 
     def __init__(self) -> None:
-        announce_environments()
         self._environments: Any = gymnasium.make_vec(
             CAMERA_ENVIRONMENT,
             num_envs=CAMERA_ENVIRONMENTS,

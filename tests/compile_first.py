@@ -12,9 +12,8 @@ from sidestep.simulation.prepare import prepare_kernels
 prepare_kernels()
 
 import gymnasium
-import sidestep.gym
 
-gymnasium.make("sidestep/Crossing-v0").reset(seed=0)
+gymnasium.make("sidestep.gym:sidestep/Crossing-v0").reset(seed=0)
 """
 PICTURES = """
 from sidestep.render.films.first_picture import CAMERA, POSE, compile_renderer, street

@@ -69,14 +69,17 @@ def test_a_class_scores_as_the_same_class_by_file(run: sidestep.Run, tmp_path: P
     assert [each.digest for each in other.episodes] == ours
 
 
-def test_results_are_a_data_frame_and_arrow_without_pandas(run: sidestep.Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = run.results
+def test_results_are_arrow_with_and_without_pandas(run: sidestep.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     table = pq.read_table(run.folder / "results.parquet")
-    assert list(frame.columns) == table.column_names
     assert {"run", "source", "policy", "metric", "value"} <= set(table.column_names)
+    assert run.results.equals(table)
+    frame = run.to_pandas()
+    assert list(frame.columns) == table.column_names
     assert len(frame) == len(table)
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert run.results.equals(table)
+    with pytest.raises(sidestep.SidestepError, match="pip install pandas"):
+        run.to_pandas()
 
 
 def test_the_documents_are_those_of_the_commands(run: sidestep.Run) -> None:
@@ -135,7 +138,7 @@ def test_what_cannot_be_run_is_said_at_once(tmp_path: Path) -> None:
 
 
 def test_labels_settings_and_scenarios(tmp_path: Path) -> None:
-    driven = sidestep.make("core/circle-crossing")
+    driven = sidestep.open_episode("core/circle-crossing")
     several = sidestep.run(
         driven.scenario, {"slow": Ahead(0.5), "quick": Ahead(1.2), "calm": "orca"}, out=tmp_path / "run",
         settings={"calm": {"horizon": 2.0}},
@@ -146,10 +149,12 @@ def test_labels_settings_and_scenarios(tmp_path: Path) -> None:
 
 
 def test_an_episode_in_four_lines() -> None:
-    env = sidestep.make("plaza")
-    observation, done = env.reset(seed=3), False
-    while not done:
-        observation, done = env.step(HolonomicVelocity(0.7, 0.7))
+    env = sidestep.open_episode("plaza")
+    observation = env.reset(seed=3)
+    terminated = truncated = False
+    while not (terminated or truncated):
+        observation, terminated, truncated, info = env.step(HolonomicVelocity(0.7, 0.7))
+    assert info["termination_reason"] == env.outcome
     assert observation.time == env.time > 0
     assert env.record.outcome is env.outcome
     assert max(env.render().size) == 640
@@ -160,12 +165,12 @@ def test_an_episode_in_four_lines() -> None:
 def test_scenarios_by_name_file_and_suite(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("name: mine\nrobots: [{spec: point, start: [0, 0, 0], goal: [3, 0]}]\n")
-    assert sidestep.make(file).scenario.name == "mine"
-    assert sidestep.make("catalogue/frontal-approach").scenario.suite == "catalogue"
+    assert sidestep.open_episode(file).scenario.name == "mine"
+    assert sidestep.open_episode("catalogue/frontal-approach").scenario.suite == "catalogue"
     with pytest.raises(UnknownName, match="did you mean 'plaza'"):
-        sidestep.make("plasa")
+        sidestep.open_episode("plasa")
     with pytest.raises(UnknownName, match="doorway"):
-        sidestep.make("core/dorway")
+        sidestep.open_episode("core/dorway")
 
 
 def test_importing_sidestep_imports_nothing_heavy() -> None:

@@ -7,8 +7,8 @@ The data flow, left to right, is the list of packages::
 
 The episode record is the waist: everything left of it simulates, everything right of it only reads.
 
-``run``, ``load_run``, ``load_record`` and ``make`` are the way in from Python (``sidestep.api``); nothing is imported
-until it is used.
+``run``, ``load_run``, ``load_record`` and ``open_episode`` are the way in from Python (``sidestep.api``). A name is
+imported when it is first used.
 """
 
 from importlib import import_module
@@ -18,8 +18,9 @@ from sidestep._util.record_display import show_records_with as _show_records_wit
 from sidestep.version import __version__
 
 if TYPE_CHECKING:
-    from sidestep.api import Run, load_record, load_run, make, run
-    from sidestep.interfaces import Policy
+    from sidestep.api import Run, load_record, load_run, open_episode, run
+    from sidestep.errors import BadInput, SidestepError
+    from sidestep.interfaces import Metric, Policy, Predictor, Sensor, Suite
     from sidestep.simulation.check import check_policy
     from sidestep.types import (
         Drive,
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
-    **dict.fromkeys(("Run", "load_record", "load_run", "make", "run"), "sidestep.api"),
-    "Policy": "sidestep.interfaces",
+    **dict.fromkeys(("Run", "load_record", "load_run", "open_episode", "run"), "sidestep.api"),
+    **dict.fromkeys(("BadInput", "SidestepError"), "sidestep.errors"),
+    **dict.fromkeys(("Metric", "Policy", "Predictor", "Sensor", "Suite"), "sidestep.interfaces"),
     "check_policy": "sidestep.simulation.check",
     **dict.fromkeys(
         (
@@ -49,15 +51,21 @@ _HOME = {
 """Public name → the module that has it."""
 
 __all__ = [
+    "BadInput",
     "Drive",
     "EpisodeRecord",
     "HolonomicVelocity",
+    "Metric",
     "Native",
     "Observation",
     "Policy",
     "Position",
+    "Predictor",
     "Run",
     "Scenario",
+    "Sensor",
+    "SidestepError",
+    "Suite",
     "Task",
     "Velocity",
     "Waypoints",
@@ -65,7 +73,7 @@ __all__ = [
     "check_policy",
     "load_record",
     "load_run",
-    "make",
+    "open_episode",
     "run",
 ]
 

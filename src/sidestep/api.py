@@ -13,11 +13,11 @@ from functools import cached_property
 from html import escape
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sidestep import registry
-from sidestep.errors import BadInput, UnknownName
-from sidestep.interfaces import Suite, describe_policy
+from sidestep.errors import BadInput, SidestepError, UnknownName
+from sidestep.interfaces import PolicyLike, Suite, describe_policy
 from sidestep.leaderboard.unpack import opened_runs
 from sidestep.metrics.score import HEADLINES, EpisodeScores, load_metrics
 from sidestep.records import load_record as _load_record
@@ -34,8 +34,9 @@ from sidestep.suites.files import FileSuite, base_of, choose_options, load_suite
 from sidestep.types.record import EpisodeRecord, Mode
 from sidestep.types.scenario import Scenario
 
-PolicyLike = Any
-"""A name (``"orca"``, ``"file.py:Class"``, ``"package.module:Class"``, ``"remote:ADDRESS"``), a class, or an object."""
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
 
 
 def run(
@@ -123,18 +124,23 @@ class Run:
         return read_run(self.folder).episodes
 
     @property
-    def results(self) -> Any:
-        """The long table, one row per episode and metric: a pandas DataFrame where pandas is installed, else an Arrow
-        table. Columns: docs/records.md."""
+    def results(self) -> pyarrow.Table:
+        """The long table, one row per episode and metric, as an Arrow table. Columns: docs/records.md."""
+        import pyarrow.parquet
+
         if not (self.folder / RESULTS_FILE).is_file():
             score_run(self.folder)
-        try:
-            import pandas
-        except ImportError:
-            import pyarrow.parquet
+        return pyarrow.parquet.read_table(self.folder / RESULTS_FILE)
 
-            return pyarrow.parquet.read_table(self.folder / RESULTS_FILE)
-        return pandas.read_parquet(self.folder / RESULTS_FILE)
+    def to_pandas(self) -> pandas.DataFrame:
+        """:attr:`results` as a pandas DataFrame. Needs ``pip install pandas``, which no extra of Sidestep includes."""
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            raise SidestepError(
+                "Run.to_pandas() needs pandas: pip install pandas. Run.results is the same table in Arrow"
+            ) from None
+        return self.results.to_pandas()
 
     def summary(self, dialect: str = "paper") -> Document:
         """Outcomes and means with intervals per policy: the JSON document of ``sidestep score``, shown as its table."""
@@ -233,7 +239,7 @@ class Document(dict[str, Any]):
 
 
 class DrivenEpisode(Session):
-    """An episode that you drive: ``reset(seed)``, ``step(command)`` until it is done, ``render()``, ``record``."""
+    """An episode that you drive: ``reset(seed)``, ``step(command)`` until it ends, ``render()``, ``record``."""
 
     _view: Any = None
 
@@ -257,7 +263,7 @@ class DrivenEpisode(Session):
         return f"DrivenEpisode({self.scenario.suite}/{self.scenario.name}, seed {self.world.seed}: {state})"
 
 
-def make(
+def open_episode(
     scenario: str | Path | Scenario, *, seed: int = 0, needs: Iterable[str] = DEFAULT_NEEDS, name: str = "session"
 ) -> DrivenEpisode:
     """An episode of ``scenario`` to be driven step by step.

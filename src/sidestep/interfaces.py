@@ -1,17 +1,23 @@
-"""The contracts that collaborators meet: what a policy, a sensor, a crowd model, a metric, a suite and a loader are."""
+"""The contracts of what can be plugged in: policies, sensors, cameras, crowd models, predictors, metrics, suites and
+loaders of recordings.
+
+Each is an abstract base class: what has to be written is abstract, every other member has a default. Objects that have
+the members of a policy or a predictor without deriving from it are adapted (:mod:`sidestep.registry`).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray, Model
 from sidestep.types.command import Command
 from sidestep.types.forecast import Ego, Forecast, TrackHistory
@@ -91,6 +97,25 @@ class Policy(ABC):
 
     def close(self) -> None:  # noqa: B027
         """This object is not asked again: free what it holds."""
+
+
+class PolicyMembers(Protocol):
+    """What an object needs to stand for a policy without deriving from :class:`Policy`."""
+
+    @property
+    def needs(self) -> Iterable[str]:
+        """As of a policy."""
+
+    def reset(self, task: Task) -> None:
+        """As of a policy."""
+
+    def act(self, observation: Observation) -> Command:
+        """As of a policy."""
+
+
+PolicyLike: TypeAlias = str | PolicyMembers | Callable[..., PolicyMembers]
+"""A name (``"orca"``, ``"file.py:Class"``, ``"package.module:Class"``, ``"remote:ADDRESS"``, ``"sb3:FILE.zip"``,
+``"onnx:SPEC.yaml"``), a policy, or a class or function that makes one."""
 
 
 def describe_policy(
@@ -201,40 +226,67 @@ class CrowdModel(ABC):
         """(M, 2) velocities of the coming step, m/s. What exceeds ``max_speed`` is scaled down; walls are hard."""
 
 
-@runtime_checkable
-class Predictor(Protocol):
-    """Predicts where people will be.
+class Predictor(ABC):
+    """Predicts where people will be. A predictor writes :meth:`predict`; every other member has a default here.
 
-    ``needs`` names what it wants besides the history: ``map`` (the scene), ``ego`` (the robot's state and plan),
-    ``body`` and ``head`` (where people's bodies and heads point, in the history). What it does not name may be None,
-    and what it names may be None as well where nobody knows it. ``history_s`` is how far back it looks (s); 0: the
-    present alone. A predictor may also have ``summary`` and ``citation`` strings, ``extras`` (see ``Policy``) and
-    a ``settings`` mapping. It keeps
-    nothing between two calls, so that one object serves many episodes, and it returns the same forecast for the same
-    input. ``sidestep.prediction.check_predictor`` tries one out.
+    A class need not derive from this one: wherever Sidestep takes a predictor it takes any object that has ``needs``,
+    ``history_s`` and ``predict`` (``sidestep.registry.as_predictor``). A predictor keeps nothing between two calls, so
+    that one object serves many episodes, and it returns the same forecast for the same input.
+    ``sidestep.prediction.check_predictor`` tries one out.
     """
 
-    needs: ClassVar[frozenset[str]]  # some of ``map``, ``ego``, ``body`` and ``head``
-    history_s: ClassVar[float]  # length of the history, s
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """What it wants besides the history: ``map`` (the scene), ``ego`` (the robot's state and plan), ``body`` and
+    ``head`` (where people's bodies and heads point, in the history). What it does not name may be None, and what it
+    names may be None as well where nobody knows it."""
+    history_s: ClassVar[float] = 0.0
+    """How far back it looks, s; 0: the present alone."""
+    name: str = ""
+    """For messages and tables; empty: the name of the class."""
+    summary: str = ""
+    """One line, for ``sidestep list predictors``; empty: the first line of the class's docstring."""
+    citation: str = ""
+    """The publication to cite."""
+    extras: ClassVar[tuple[str, ...]] = ()
+    """Optional extras of Sidestep that it cannot run without."""
+    settings: Mapping[str, Any] = MappingProxyType({})
+    """The settings in use, as plain data."""
 
+    @abstractmethod
     def predict(
         self, history: TrackHistory, horizons_s: FloatArray, scene: CompiledScene | None = None, ego: Ego | None = None
     ) -> Forecast:
         """A ``SampleForecast`` or ``MixtureForecast`` of everybody in ``history``, in its order, at the times
         ``horizons_s (H,)`` after the last one of the history, s."""
-        ...
 
 
-@runtime_checkable
-class MomentPredictor(Predictor, Protocol):
-    """A predictor that forecasts many independent moments of a data set at once."""
+class PredictorMembers(Protocol):
+    """What an object needs to stand for a predictor without deriving from :class:`Predictor`."""
 
-    looks_at_others: ClassVar[bool]
+    @property
+    def needs(self) -> Collection[str]:
+        """As of a predictor."""
+
+    @property
+    def history_s(self) -> float:
+        """As of a predictor."""
+
+    def predict(
+        self, history: TrackHistory, horizons_s: FloatArray, scene: CompiledScene | None = None, ego: Ego | None = None
+    ) -> Forecast:
+        """As of a predictor."""
+
+
+class MomentPredictor(Predictor):
+    """A predictor that forecasts many independent moments of a data set at once. Others are asked for one scene after
+    another."""
+
+    looks_at_others: ClassVar[bool] = False
     """Whether it reads ``Moments.crowd``."""
 
+    @abstractmethod
     def predict_moments(self, moments: Moments) -> Forecast:
         """A forecast of the S pedestrians of ``moments`` at its horizons."""
-        ...
 
 
 Direction = Literal["higher", "lower", "none"]
@@ -264,45 +316,39 @@ class Metric:
         return self.dialects.get(dialect, self.function)(record)
 
 
-@runtime_checkable
-class Suite(Protocol):
+class Suite(ABC):
     """A named, ordered set of scenarios."""
 
     name: str
+    """Name, for tables, records and files."""
     summary: str
+    """One line, for ``sidestep list suites``."""
+    options: Model | None = None
+    """The choices made, one field each, of a suite that can be run in several ways."""
 
+    @abstractmethod
     def scenarios(self) -> Iterable[Scenario]:
         """All scenarios in their published order."""
 
-
-@runtime_checkable
-class Configurable(Protocol):
-    """A suite that can be run in several ways."""
-
-    options: Model
-    """The choices made, one field each."""
-
     def with_options(self, options: dict[str, Any]) -> Suite:
         """The suite with some options changed; ``BadInput`` for one that does not exist."""
+        raise BadInput(f"suite {self.name!r} has no options; leave out {', '.join(f'suite.{key}' for key in options)}")
 
 
-@runtime_checkable
-class Loader(Protocol):
+class Loader(ABC):
     """Reads one file format of recorded people."""
 
     name: str
+    """Name of the format."""
     summary: str
+    """One line, for ``sidestep list datasets``."""
+    companions: tuple[str, ...] = ()
+    """Names of files that it reads beside the recording, where they are there."""
 
+    @abstractmethod
     def matches(self, path: Path) -> bool:
         """Whether the file looks like this format."""
 
-    def load(self, path: Path, **options: Any) -> Tracks:
-        """The people in it."""
-
-
-@runtime_checkable
-class LoaderWithCompanions(Loader, Protocol):
-    """A loader that reads further files beside the recording."""
-
-    companions: tuple[str, ...]
-    """Their names."""
+    @abstractmethod
+    def load(self, path: Path) -> Tracks:
+        """The people in it. Options of a format, such as ``rate_hz``, are further parameters with defaults."""

@@ -20,8 +20,10 @@ from typing import Any, Literal
 
 from sidestep._util.extras import check_extras
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
-from sidestep.interfaces import Policy
-from sidestep.types import Command, EpisodeEnd, Observation, Task
+from sidestep.interfaces import Loader, Policy, PolicyLike, Predictor, PredictorMembers, Suite
+from sidestep.types import Command, CompiledScene, EpisodeEnd, Observation, Task
+from sidestep.types.base import FloatArray
+from sidestep.types.forecast import Ego, Forecast, TrackHistory
 from sidestep.types.observation import TASK_NEEDS
 
 Kind = Literal[
@@ -179,6 +181,9 @@ REPORT_SECTIONS: dict[str, str] = {
 }
 """Sections of a report about certain suites (``sidestep.report.papers.ReportSection``), in the order of the page."""
 
+CONTRACTS: dict[Kind, type] = {"suites": Suite, "datasets": Loader}
+"""Kinds whose entries are objects, and the class that these objects derive from."""
+
 
 @cache
 def table(kind: Kind) -> dict[str, str]:
@@ -227,7 +232,13 @@ def load(kind: Kind, name: str) -> Any:
     known, found = table(kind), true_name(kind, name)
     if found not in known:
         raise UnknownName(kind_in_singular(kind), name, [*known, *(OTHER_NAMES if kind == "policies" else ())])
-    return import_attribute(known[found])
+    thing, contract = import_attribute(known[found]), CONTRACTS.get(kind)
+    if contract is not None and not isinstance(thing, contract):
+        raise BadInput(
+            f"{kind_in_singular(kind)} {name!r} ({known[found]}) is not a {contract.__name__}: derive its class from "
+            f"sidestep.interfaces.{contract.__name__}"
+        )
+    return thing
 
 
 def kind_in_singular(kind: Kind) -> str:
@@ -308,10 +319,10 @@ def check_needs(needs: Iterable[str], policy: str) -> None:
             )
 
 
-def declared(policy: Any, member: str) -> Any:
-    """An optional member of a policy's class or object, whether or not that derives from ``Policy``: its own, else the
-    default of ``Policy``."""
-    return getattr(policy, member, getattr(Policy, member))
+def declared(thing: Any, member: str, contract: type[Policy] | type[Predictor] = Policy) -> Any:
+    """An optional member of a class or object that stands for a policy or predictor, whether or not it derives from
+    that contract: its own, else the default."""
+    return getattr(thing, member, getattr(contract, member))
 
 
 def name_of(policy: Any) -> str:
@@ -388,7 +399,7 @@ class AdaptedPolicy(Policy):
             found(*arguments)
 
 
-def as_policy(policy: Any, settings: Mapping[str, Any] | None = None) -> Policy:
+def as_policy(policy: PolicyLike, settings: Mapping[str, Any] | None = None) -> Policy:
     """A policy from whatever stands for one: a name or reference (:func:`make_policy`), a class or function that makes
     one (with ``settings`` as keyword arguments), a ``Policy``, or any object with ``needs``, ``reset`` and ``act``.
     ``BadInput`` if it is none, or if it needs what nobody provides."""
@@ -446,17 +457,44 @@ def _maker(factory: Callable[..., Any], settings: Mapping[str, Any] | None, refe
     return make
 
 
-def make_predictor(reference: str, settings: dict[str, Any] | None = None) -> Any:
+class AdaptedPredictor(Predictor):
+    """An object that has ``needs``, ``history_s`` and ``predict`` without deriving from ``Predictor``."""
+
+    def __init__(self, wrapped: PredictorMembers, reference: str = "") -> None:
+        check_predictor_members(wrapped, reference or type(wrapped).__name__)
+        self.wrapped = wrapped
+        self.needs = frozenset(wrapped.needs)  # type: ignore[misc]  # of this object
+        self.history_s = wrapped.history_s  # type: ignore[misc]
+        self.name = str(declared(wrapped, "name", Predictor) or type(wrapped).__name__)
+        for member in ("summary", "citation", "settings"):
+            setattr(self, member, declared(wrapped, member, Predictor))
+
+    def predict(
+        self, history: TrackHistory, horizons_s: FloatArray, scene: CompiledScene | None = None, ego: Ego | None = None
+    ) -> Forecast:
+        """Ask the object."""
+        return self.wrapped.predict(history, horizons_s, scene=scene, ego=ego)
+
+
+def as_predictor(predictor: Predictor | PredictorMembers, reference: str = "") -> Predictor:
+    """A predictor from one, or from any object with ``needs``, ``history_s`` and ``predict``; ``BadInput`` if it has
+    not, or if its members are wrong."""
+    if not isinstance(predictor, Predictor):
+        return AdaptedPredictor(predictor, reference)
+    check_predictor_members(predictor, reference or type(predictor).__name__)
+    return predictor
+
+
+def make_predictor(reference: str, settings: dict[str, Any] | None = None) -> Predictor:
     """A new predictor from a name in the table, ``package.module:Class`` or ``path/to/file.py:Class``."""
     factory = import_attribute(reference) if ":" in reference else load("predictors", reference)
-    check_extras(f"predictor {reference!r}", *getattr(factory, "extras", ()))
+    check_extras(f"predictor {reference!r}", *declared(factory, "extras", Predictor))
     try:
         predictor = factory(**(settings or {}))
     except TypeError as error:
         why = f"{error}{place_of(error)}"
         raise BadInput(f"predictor {reference!r} does not take these settings {settings or {}}: {why}") from error
-    check_predictor_members(predictor, reference)
-    return predictor
+    return as_predictor(predictor, reference)
 
 
 def check_predictor_members(predictor: Any, reference: str) -> None:

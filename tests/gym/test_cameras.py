@@ -30,7 +30,7 @@ def test_spaces_and_observations() -> None:
     assert env.observation_space["depth"].dtype == np.float32  # type: ignore[index]
     check_env(env, skip_render_check=True)
     assert sidestep.gym.IDS
-    made = gymnasium.make("sidestep/Crossing-v0", sensors=("depth",), camera=SMALL)
+    made = gymnasium.make("sidestep.gym:sidestep/Crossing-v0", sensors=("depth",), camera=SMALL)
     assert set(made.reset(seed=0)[0]) == {"robot", "people", "mask", "depth"}
 
 

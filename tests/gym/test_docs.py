@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import sidestep.gym  # noqa: F401  # as installed: ids are known
 from tests.needs import reason_missing
 
 PAGE = Path(__file__).parents[2] / "docs" / "gym.md"

@@ -1,117 +1,60 @@
-"""``gymnasium.make("sidestep/…")`` without an import: what is installed, what it costs, what it leaves alone."""
+"""The ids of the environments: what registers them, and what that costs."""
 
 from __future__ import annotations
 
 import json
-import shutil
+import os
 import subprocess
 import sys
-import tomllib
-import zipfile
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
 import sidestep
-from tests.needs import reason_missing
+import sidestep.gym
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src"
-NAMES = ("sidestep_gymnasium.py", "sidestep_gymnasium.pth")
 
 
-@pytest.fixture
-def installed(tmp_path: Path) -> Path:
-    """A folder of packages as pip leaves it: our start-up file and a way to the package."""
-    for name in NAMES:
-        shutil.copy(SOURCE / name, tmp_path)
-    (tmp_path / "a_sidestep.pth").write_text(f"{Path(sidestep.__file__).parents[1]}\n")
-    return tmp_path
-
-
-def run(folder: Path, program: str) -> Any:
-    """What a fresh Python with ``folder`` among its package folders prints, as JSON."""
-    opening = f"import site; site.addsitedir({str(folder)!r})\n"
-    command = [sys.executable, "-P", "-c", opening + program]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+def run(program: str) -> Any:
+    """What a fresh Python prints, as JSON."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(sidestep.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True, env=environment
+    )
     return json.loads(done.stdout)
 
 
-def test_an_id_is_known_without_an_import(installed: Path) -> None:
-    program = (
-        "import gymnasium, json, sys\n"
-        "before = [name for name in ('numba', 'sidestep.kernels', 'sidestep.simulation') if name in sys.modules]\n"
-        "spec = gymnasium.spec('sidestep/Crossing-v0')\n"
-        "import gymnasium.envs as envs\n"
-        "print(json.dumps([before, spec.entry_point, type(envs.__spec__.loader).__name__]))"
-    )
-    assert run(installed, program) == [[], "sidestep.gym.environment:CrowdEnv", "SourceFileLoader"]
-
-
-def test_an_environment_is_made_without_an_import(installed: Path) -> None:
+def test_an_id_with_the_module_needs_no_import() -> None:
     program = (
         "import gymnasium, json\n"
-        "env = gymnasium.make('sidestep/Crossing-v0', people=2)\n"
-        "print(json.dumps(env.reset(seed=0)[0]['mask'].tolist()))"
+        "env = gymnasium.make('sidestep.gym:sidestep/Crossing-v0', people=2)\n"
+        "envs = gymnasium.make_vec('sidestep.gym:sidestep/Crossing-v0', num_envs=2, people=3, pool=2)\n"
+        "print(json.dumps([env.reset(seed=0)[0]['mask'].tolist(), envs.reset(seed=0)[0]['mask'].tolist()]))"
     )
-    assert run(installed, program) == [1, 1]
+    assert run(program) == [[1, 1], [[1, 1, 1], [1, 1, 1]]]
 
 
-def test_a_start_of_python_imports_next_to_nothing(installed: Path) -> None:
+def test_an_import_registers_the_ids_and_nothing_heavy() -> None:
     program = (
-        "import sys\n"
-        "before = set(sys.modules)\n"
-        f"site.addsitedir({str(installed)!r})\n"
-        "new = sorted(set(sys.modules) - before)\n"
-        "import json\n"
-        "print(json.dumps(new))"
+        "import gymnasium, json, sys\n"
+        "before = [name for name in gymnasium.registry if name.startswith('sidestep/')]\n"
+        "import sidestep.gym\n"
+        "heavy = [name for name in ('numba', 'sidestep.kernels', 'sidestep.simulation') if name in sys.modules]\n"
+        "print(json.dumps([before, heavy, gymnasium.spec('sidestep/Crossing-v0').entry_point]))"
     )
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", "import site\n" + program], capture_output=True, text=True, check=True
-    )
-    assert json.loads(done.stdout) == ["__future__", "sidestep_gymnasium"]
+    assert run(program) == [[], [], "sidestep.gym.environment:CrowdEnv"]
 
 
-def test_gymnasium_that_is_there_already_gets_the_ids_at_once(installed: Path) -> None:
-    program = (
-        "import json, sys, gymnasium\n"
-        "import sidestep_gymnasium\n"
-        "for name in [name for name in gymnasium.registry if name.startswith('sidestep/')]:\n"
-        "    del gymnasium.registry[name]\n"
-        "sidestep_gymnasium.watch()\n"
-        "watchers = [type(finder).__name__ for finder in sys.meta_path].count('_Watcher')\n"
-        "print(json.dumps(['sidestep/Plaza-v0' in gymnasium.registry, watchers]))"
-    )
-    assert run(installed, program) == [True, 0]
+def test_a_start_of_python_runs_nothing_of_ours() -> None:
+    assert not list((ROOT / "src").glob("*.pth"))
+    assert "force-include" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
-def test_a_broken_installation_does_not_break_gymnasium(tmp_path: Path) -> None:
-    shutil.copy(SOURCE / NAMES[0], tmp_path)
-    broken = tmp_path / "sidestep"
-    broken.mkdir()
-    (broken / "__init__.py").touch()
-    program = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "import sidestep_gymnasium, gymnasium, json\n"
-        "print(json.dumps('CartPole-v1' in gymnasium.registry))"
-    )
-    assert run(tmp_path, program) is True
-
-
-def test_the_wheel_has_the_start_up_file(tmp_path: Path) -> None:
-    pytest.importorskip("hatchling", reason=reason_missing("hatchling"))
-    included = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert included["force-include"] == {f"src/{name}": name for name in NAMES}
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tmp_path)
-    package = tmp_path / "src" / "sidestep"
-    package.mkdir(parents=True)
-    shutil.copy(SOURCE / "sidestep" / "version.py", package)
-    (package / "__init__.py").touch()
-    for name in NAMES:
-        shutil.copy(SOURCE / name, tmp_path / "src")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    [wheel] = (tmp_path / "dist").glob("*.whl")
-    assert set(NAMES) <= set(zipfile.ZipFile(wheel).namelist())
+@pytest.mark.parametrize("name", [*(f"sidestep/{name}-v0" for name in sidestep.gym.IDS), sidestep.gym.INTERSECTION])
+def test_every_id_is_registered(name: str) -> None:
+    module, _, attribute = str(gymnasium.spec(name).entry_point).partition(":")
+    assert module.startswith("sidestep.gym.")
+    assert attribute

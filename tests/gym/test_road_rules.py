@@ -120,15 +120,15 @@ def test_several_robots_are_judged_each_by_its_own_wheels() -> None:
 
 
 def test_the_intersection_suite_by_its_name() -> None:
-    env = gymnasium.make("sidestep/Suite-v0", suite="intersection", scenarios=["scene0-*"])
+    env = gymnasium.make("sidestep.gym:sidestep/Suite-v0", suite="intersection", scenarios=["scene0-*"])
     first, info = env.reset(seed=0)
     assert info["scenario"].startswith("scene0-")
     assert env.observation_space.contains(first)
-    env = gymnasium.make("sidestep/Scenario-v0", scenario="intersection", name="scene4-pose0-straight")
+    env = gymnasium.make("sidestep.gym:sidestep/Scenario-v0", scenario="intersection", name="scene4-pose0-straight")
     env.reset(seed=0)
     assert env.observation_space.contains(env.step(env.action_space.sample())[0])
     vector = gymnasium.make_vec(
-        "sidestep/Suite-v0", num_envs=2, vectorization_mode="vector_entry_point", suite="intersection",
+        "sidestep.gym:sidestep/Suite-v0", num_envs=2, vectorization_mode="vector_entry_point", suite="intersection",
         scenarios=["scene0-pose0-*"], pool=4,
     )  # fmt: skip
     vector.reset(seed=0)

@@ -43,7 +43,7 @@ def weights_of(model: Any) -> Any:
 
 
 def test_ppo_on_one_environment() -> None:
-    env = gymnasium.make("sidestep/Crossing-v0", people=3, time_limit_s=5.0)
+    env = gymnasium.make("sidestep.gym:sidestep/Crossing-v0", people=3, time_limit_s=5.0)
     model = PPO("MultiInputPolicy", env, n_steps=250, batch_size=125, n_epochs=2, device="cpu", seed=0)
     before = weights_of(model)
     model.learn(2000)

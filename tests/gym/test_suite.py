@@ -48,7 +48,7 @@ def mixed(tmp_path: Path) -> str:
 
 
 def test_a_single_environment_goes_through_the_suite(mixed: str) -> None:
-    env = gymnasium.make("sidestep/Suite-v0", suite=mixed, sensors=("lidar",))
+    env = gymnasium.make("sidestep.gym:sidestep/Suite-v0", suite=mixed, sensors=("lidar",))
     assert env.observation_space["people"].shape == (7, 5)
     seen = []
     for episode in range(30):
@@ -122,7 +122,7 @@ def test_the_development_split_is_the_default() -> None:
 
 def test_a_town_is_trained_in() -> None:
     chosen: dict[str, Any] = {"suite": "sidewalk-unit", "scenarios": ["straight-alderwick"], "sensors": ("lidar",)}
-    env = gymnasium.make("sidestep/Suite-v0", **chosen)
+    env = gymnasium.make("sidestep.gym:sidestep/Suite-v0", **chosen)
     observation, info = env.reset(seed=0)
     assert info["scenario"] == "straight-alderwick"
     assert observation["lidar"].shape == (180,)

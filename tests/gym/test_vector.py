@@ -231,7 +231,7 @@ def test_final_observations_survive_without_copies() -> None:
 
 @pytest.mark.parametrize("mode", [None, "vector_entry_point"])
 def test_make_vec_takes_the_native_one(mode: str | None) -> None:
-    env = gymnasium.make_vec("sidestep/Crossing-v0", num_envs=3, vectorization_mode=mode, people=2)
+    env = gymnasium.make_vec("sidestep.gym:sidestep/Crossing-v0", num_envs=3, vectorization_mode=mode, people=2)
     assert isinstance(env.unwrapped, CrowdVectorEnv)
     observations, _ = env.reset(seed=0)
     assert env.observation_space.contains(observations)
@@ -313,7 +313,7 @@ def test_close_and_forgetting_end_the_threads() -> None:
 def test_python_ends_with_an_open_environment() -> None:
     program = (
         "import gymnasium, numpy, sidestep.gym\n"
-        "env = gymnasium.make_vec('sidestep/Crossing-v0', num_envs=64, threads=2)\n"
+        "env = gymnasium.make_vec('sidestep.gym:sidestep/Crossing-v0', num_envs=64, threads=2)\n"
         "env.reset(seed=0)\n"
         "env.step(numpy.zeros((64, 2)))\n"
         "print('stepped')\n"

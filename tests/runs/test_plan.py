@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sidestep.errors import BadInput
+from sidestep.interfaces import Suite
 from sidestep.runs.plan import Plan, extend, make_plan
 from sidestep.suites.files import load_suite
 from sidestep.types import Scenario
@@ -17,7 +18,7 @@ from tests.runs.fake import write_policies
 
 
 @dataclass
-class FakeSuite:
+class FakeSuite(Suite):
     name: str = "fake"
     summary: str = ""
     names: tuple[str, ...] = ("door-1", "door-2", "hall")

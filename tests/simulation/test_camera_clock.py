@@ -29,7 +29,7 @@ class Clock:
     def restart(self, person_id: Any) -> None:
         TAKEN.clear()
 
-    def sense(self, robot: Any, people: Any, time_s: float) -> dict[str, Any]:
+    def sense(self, robot: Any, people: Any, time_s: float, others: Any) -> dict[str, Any]:
         TAKEN.append(round(time_s, 6))
         return {"depth": np.full((2, 2), time_s, np.float32)}
 

@@ -20,7 +20,7 @@ class Flat:
 
     def follow(self, *_: Any) -> None: ...
 
-    def sense(self, robot: Any, people: Any, time_s: float) -> dict[str, Any]:
+    def sense(self, robot: Any, people: Any, time_s: float, others: Any) -> dict[str, Any]:
         pictures = {"rgb": np.full((4, 6, 3), len(people), np.uint8), "depth": np.full((4, 6), time_s, np.float32)}
         return {name: pictures[name] for name in self.needs}
 

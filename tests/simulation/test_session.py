@@ -29,9 +29,16 @@ def test_the_same_commands_give_the_same_digest(suite: str, name: str, policy: s
     session = Session(chosen, needs=driver.needs, name="x")
     session.reset(seed=3)
     driver.reset(session.task)
-    done, observation = False, session.observation
-    while not done:
-        observation, done = session.step(driver.act(observation))
+    observation = session.observation
+    terminated = truncated = False
+    while not (terminated or truncated):
+        assert not session.done
+        observation, terminated, truncated, info = session.step(driver.act(observation))
+        if not session.done:
+            assert info == {"is_success": False, "termination_reason": ""}
+    assert session.done
+    assert info == {"is_success": expected.outcome == "success", "termination_reason": str(expected.outcome)}
+    assert truncated == any(event.kind == "timeout" for event in expected.events)
     assert session.outcome == expected.outcome
     assert session.record.digest == expected.digest
     assert session.time == expected.duration
@@ -55,12 +62,22 @@ def test_cameras_and_history_see_what_a_policy_sees() -> None:
     policy = Looks()
     record = run_episode(chosen, policy, seed=1)  # type: ignore[arg-type]
     session = Session(chosen, needs=policy.needs)
-    observation, done, seen = session.reset(seed=1), False, []
-    while not done:
+    observation, seen = session.reset(seed=1), []
+    while not session.done:
         seen.append((len(observation.history or ()), float(observation.depth.sum())))  # type: ignore[union-attr]
-        observation, done = session.step(HolonomicVelocity(0.5, 0.0))
+        observation, *_ = session.step(HolonomicVelocity(0.5, 0.0))
     assert seen == policy.seen
     assert len(record.time) == session.record.steps + 1
+
+
+def test_the_time_limit_truncates_whatever_the_outcome_is() -> None:
+    chosen = scenario("core", "doorway")
+    session = Session(chosen.model_copy(update={"rules": chosen.rules.model_copy(update={"time_limit_s": 1.0})}))
+    steps = []
+    while not session.done:
+        steps.append(session.step(HolonomicVelocity(0.0, 0.0))[1:])
+    assert steps[-1] == (False, True, {"is_success": False, "termination_reason": "timeout"})
+    assert all(step == (False, False, {"is_success": False, "termination_reason": ""}) for step in steps[:-1])
 
 
 def test_what_is_refused() -> None:
@@ -69,9 +86,8 @@ def test_what_is_refused() -> None:
         session.step(Velocity(float("nan"), 0.0))
     with pytest.raises(BadInput, match="needs 'people'"):
         Session(scenario("core", "doorway"), needs={"people"})
-    done = False
-    while not done:
-        _, done = session.step(HolonomicVelocity(1.0, 0.0))
+    while not session.done:
+        session.step(HolonomicVelocity(1.0, 0.0))
     assert session.record.outcome is session.outcome
     with pytest.raises(BadInput, match=r"the episode is over .*call reset"):
         session.step(HolonomicVelocity(1.0, 0.0))

@@ -104,9 +104,7 @@ def _needing(extra: str) -> list[str]:
     from sidestep import registry
 
     policies = [name for name in registry.POLICIES if extra in registry.extras_of(name)]
-    predictors = [
-        name for name in registry.PREDICTORS if extra in getattr(registry.load("predictors", name), "extras", ())
-    ]
+    predictors = [name for name in registry.PREDICTORS if extra in registry.load("predictors", name).extras]
     return [*(f"policy {name}" for name in policies), *(f"predictor {name}" for name in predictors)]
 
 

@@ -27,6 +27,7 @@ from sidestep.datasets.annotations import (
 )
 from sidestep.datasets.sources import read_bytes
 from sidestep.errors import BadInput
+from sidestep.interfaces import Loader
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks
 
@@ -34,7 +35,7 @@ SOCNAVBENCH_ROWS = ("frame", "person", "y", "x")
 
 
 @dataclass(frozen=True)
-class SocNavBenchLoader:
+class SocNavBenchLoader(Loader):
     """Reads the CSV files of SocNavBench's pedestrians."""
 
     name: str = "socnavbench"
@@ -140,7 +141,7 @@ def clock_ratio(
 
 
 @dataclass(frozen=True)
-class VciDutLoader:
+class VciDutLoader(Loader):
     """Reads the pedestrians of VCI-DUT."""
 
     name: str = "vci_dut"

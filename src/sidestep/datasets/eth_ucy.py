@@ -38,6 +38,7 @@ from sidestep.datasets.annotations import (
 )
 from sidestep.datasets.sources import known_file, read_bytes
 from sidestep.errors import BadInput, UnknownName
+from sidestep.interfaces import Loader
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks
 
@@ -76,7 +77,7 @@ CLOCK_TOLERANCE = 0.03
 
 
 @dataclass(frozen=True)
-class BiwiLoader:
+class BiwiLoader(Loader):
     """Reads ``obsmat.txt``, with the groups in ``groups.txt`` beside it."""
 
     name: str = "biwi"
@@ -148,7 +149,7 @@ _COUNT = re.compile(r"^\s*\d+\s*(-.*)?$")
 
 
 @dataclass(frozen=True)
-class UcyVspLoader:
+class UcyVspLoader(Loader):
     """Reads UCY splines with ``H.txt`` and ``groups.txt`` beside them."""
 
     name: str = "ucy_vsp"

@@ -31,7 +31,6 @@ from sidestep.datasets.sources import (
     user_folder,
 )
 from sidestep.errors import BadInput, UnknownName
-from sidestep.interfaces import LoaderWithCompanions
 from sidestep.types.tracks import Tracks
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -149,8 +148,7 @@ def _choose_name(path: Path, name: str | None, sha256: str, known: Dataset | Non
 
 def _companions(path: Path, format_name: str, options: dict[str, Any]) -> dict[str, Path]:
     """Files that the loader reads beside the recording: name in the new folder → where it is now."""
-    loader = registry.load("datasets", format_name)
-    names = loader.companions if isinstance(loader, LoaderWithCompanions) else ()
+    names = registry.load("datasets", format_name).companions
     found = {name: path.with_name(name) for name in names if path.with_name(name).is_file()}
     if options.get("homography"):
         found["H.txt"] = Path(options["homography"])

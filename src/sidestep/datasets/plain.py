@@ -26,6 +26,7 @@ from sidestep.datasets.annotations import (
     tracks_from_frames,
 )
 from sidestep.errors import BadInput
+from sidestep.interfaces import Loader
 from sidestep.types.tracks import Tracks
 
 _STATED = re.compile(r"^#[ \t]*(rate_hz|source|licence|coordinates|group)[ \t]*[:=][ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
@@ -42,7 +43,7 @@ TICKS_HZ = 1e6
 
 
 @dataclass(frozen=True)
-class PlainLoader:
+class PlainLoader(Loader):
     """Reads ``frame person x y``."""
 
     name: str = "plain"

@@ -19,6 +19,7 @@ from sidestep._util.writing import write_whole
 from sidestep.datasets.annotations import check_rate, read_head
 from sidestep.datasets.sources import read_bytes
 from sidestep.errors import BadInput
+from sidestep.interfaces import Loader
 from sidestep.types.tracks import Tracks
 
 KEY = b"sidestep.tracks"
@@ -28,7 +29,7 @@ COLUMNS = ("person", "time_s", "x_m", "y_m")
 
 
 @dataclass(frozen=True)
-class SidestepTracks:
+class SidestepTracks(Loader):
     """Reads and writes the project's own Parquet tracks."""
 
     name: str = "sidestep"

@@ -25,6 +25,7 @@ from sidestep.datasets.annotations import (
     whole_numbers,
 )
 from sidestep.errors import BadInput
+from sidestep.interfaces import Loader
 from sidestep.types.base import IntArray
 from sidestep.types.tracks import Tracks
 
@@ -32,7 +33,7 @@ KINDS = ("scene", "track")
 
 
 @dataclass(frozen=True)
-class TrajnetLoader:
+class TrajnetLoader(Loader):
     """Reads and writes TrajNet++ files."""
 
     name: str = "trajnet"

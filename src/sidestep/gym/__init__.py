@@ -1,7 +1,7 @@
 """Learning environments: Gymnasium, a native vector environment, Stable-Baselines3 and PettingZoo adapters.
 
-``gymnasium.make("sidestep/Crossing-v0")`` works as it is where Sidestep is installed (``sidestep_gymnasium``);
-``import sidestep.gym`` registers the ids anywhere else. Nothing heavy is imported until an environment is made.
+``import sidestep.gym`` registers the ids ``sidestep/NAME-v0``; ``gymnasium.make("sidestep.gym:sidestep/Crossing-v0")``
+and ``gymnasium.make_vec`` import it by themselves. Nothing heavy is imported until an environment is made.
 
 All of them step the same compiled worlds as the benchmark does (:mod:`sidestep.simulation.worlds`), and
 :func:`as_policy` drives in the benchmark what was trained here.
@@ -33,7 +33,7 @@ __all__ = ["IDS", "as_policy", "register", "save_model", "save_normalization"]
 
 
 def register() -> None:
-    """Announce ``sidestep/NAME-v0`` to Gymnasium."""
+    """Register the ids ``sidestep/NAME-v0`` with Gymnasium, those that are not registered yet."""
     for name in IDS:
         identifier = f"sidestep/{name}-v0"
         if identifier not in _registry:

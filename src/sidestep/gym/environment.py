@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
@@ -11,8 +11,15 @@ from gymnasium.error import ResetNeeded
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
-from sidestep.gym.observation import EnvironmentCameras, action_space, choose_sensors, room_for_people
-from sidestep.gym.tasks import make_source
+from sidestep.gym.observation import (
+    EnvironmentCameras,
+    GridOption,
+    LidarOption,
+    action_space,
+    choose_sensors,
+    room_for_people,
+)
+from sidestep.gym.tasks import CameraOption, WorldOptions, make_source
 from sidestep.gym.training import Training, describe_training
 from sidestep.kernels import elementary, layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
@@ -99,9 +106,10 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
     robots and vehicles are, and what the robot's camera sees: ``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in
     metres, ``semantic`` (H, W) uint8.
     Action: two numbers in [-1, 1] over the robot's limits: (vx, vy) in the world frame, (v, ω) or (v, steer).
-    Ends: as the scenario's rules say, terminated, or by the time limit, truncated. ``info`` has ``termination_reason``,
-    the outcome that the benchmark would give, empty while the episode goes on, and ``is_success``; after a reset also
-    ``world_seed``; of a suite always ``scenario``.
+    Ends: as the scenario's rules say, terminated, or by the time limit, truncated.
+
+    ``info`` of every reset and step: ``termination_reason``, the outcome that the benchmark gives to the episode, empty
+    until it ends; ``is_success``; of a suite also ``scenario``, the name. After a reset also ``world_seed``.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
@@ -114,14 +122,14 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         max_people: int | None = None,
         picture_size: int = 480,
         sensors: Sequence[str] = (),
-        camera: Any = None,
-        lidar: Any = None,
-        grid: Any = None,
-        **options: Any,
+        camera: CameraOption = None,
+        lidar: LidarOption = None,
+        grid: GridOption = None,
+        **options: Unpack[WorldOptions],
     ) -> None:
         """``sensors``: of ``lidar``, ``grid``, ``rgb``, ``depth`` and ``semantic``; ``camera`` and ``lidar``: settings
-        laid over the scenario's; ``grid``: ``size`` in cells and ``cell_m``. ``options`` go to
-        :func:`sidestep.gym.tasks.make_source` (people, crowd_model, robot, scenario, suite, …)."""
+        laid over the scenario's; ``grid``: ``size`` in cells and ``cell_m``. ``options`` say which worlds there are:
+        :class:`~sidestep.gym.tasks.WorldOptions`."""
         if render_mode not in (None, "rgb_array"):
             raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
         elementary.install()  # for the worlds of resets

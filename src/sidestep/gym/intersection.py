@@ -6,9 +6,9 @@ same record. ``Env``, which takes and returns what IntersectNav's ``Env`` does, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import gymnasium
 import numpy as np
@@ -58,7 +58,7 @@ def drive_from_action(action: Any, where: str = "action") -> Drive:
 
 
 def choose_scenarios(
-    scenes: Sequence[int] | None, branches: Sequence[int] | None, options: dict[str, Any]
+    scenes: Sequence[int] | None, branches: Sequence[int] | None, options: Mapping[str, Any]
 ) -> tuple[Scenario, ...]:
     """Scenarios of the suite by scene and branch, in order; ``BadInput`` for scenes or branches that do not exist."""
     every = INTERSECTION_SUITE.with_options({"split": "all", **options}).scenarios()
@@ -77,6 +77,24 @@ def choose_scenarios(
     return chosen
 
 
+class IntersectionSuiteOptions(TypedDict, total=False):
+    """Options of the suite ``intersection``, as keyword arguments of its environments: the fields of
+    ``sidestep.suites.intersection.IntersectionOptions``."""
+
+    flow: Literal["published", "continuous"]
+    split: Literal["dev", "test", "all"]
+    people: Literal["none", "few", "moderate", "standard", "many"]
+    reacts: bool
+    accepts_gap_s: float
+    vehicles: bool
+    weather: str
+    full_camera: bool
+    robot: str
+    place: str | None
+    invasions: Literal["readme", "program"]
+    time_limit_s: float | None
+
+
 class IntersectionEnv(gymnasium.Env[dict[str, Any], Any]):
     """A car at a crowded intersection.
 
@@ -84,6 +102,9 @@ class IntersectionEnv(gymnasium.Env[dict[str, Any], Any]):
     (2,) as in ``sidestep.policies.driving.measurements``. Action: [steer, acceleration] in [-1, 1], positive to the
     left and ahead. Every reset draws a route and a seed; ``reset(options={"scenario": NAME, "world_seed": K})`` asks
     for certain ones.
+
+    ``info`` of every reset and step: ``scenario``, its name; ``termination_reason``, the outcome that the benchmark
+    gives to the episode, empty until it ends; ``is_success``. After a reset also ``world_seed``.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 20}  # noqa: RUF012
@@ -96,7 +117,7 @@ class IntersectionEnv(gymnasium.Env[dict[str, Any], Any]):
         reward: DrivingReward | None = None,
         scenarios: Sequence[Scenario] | None = None,
         needs: Sequence[str] = NEEDS,
-        **options: Any,
+        **options: Unpack[IntersectionSuiteOptions],
     ) -> None:
         """``options`` are those of the suite: people, vehicles, weather, … ``scenarios`` are driven in place of what
         ``scenes``, ``branches`` and ``options`` choose. ``needs``: what the session observes,
@@ -153,7 +174,8 @@ class IntersectionEnv(gymnasium.Env[dict[str, Any], Any]):
         """Drive for one step."""
         if self.session is None or self.session.done:
             raise ResetNeeded("no episode is under way: call reset() before step()")
-        observation, done = self.session.step(drive_from_action(action))
+        observation, terminated, timed_out, _ = self.session.step(drive_from_action(action))
+        done = terminated or timed_out
         left, before = _route_left(self.session), self._left
         self._left = left
         reward = self._reward.progress * (before - left)

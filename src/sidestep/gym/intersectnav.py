@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import degrees
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.gym.intersection import NEEDS, IntersectionEnv, as_spaces, choose_scenarios, drive_from_action
+from sidestep.gym.intersection import (
+    NEEDS,
+    IntersectionEnv,
+    IntersectionSuiteOptions,
+    as_spaces,
+    choose_scenarios,
+    drive_from_action,
+)
 from sidestep.metrics.intersectnav_code import COLLISIONS, program_results
 from sidestep.policies.driving.measurements import published_measurements
 from sidestep.policies.driving.pid import NoisyPidDriver, PidDriver
@@ -73,6 +80,13 @@ class StepInfo(dict[str, Any]):
             return default
 
 
+class EnvOptions(IntersectionSuiteOptions, total=False):
+    """Keyword arguments of :class:`Env`: options of the suite, and ``scenes``."""
+
+    scenes: Sequence[int] | None
+    """Numbers of the scenes that episodes are drawn from; all unless given."""
+
+
 class Env:
     """IntersectNav's environment: ``reset(scene)``, then ``step(action, lateral=…, longitude=…)``.
 
@@ -87,6 +101,11 @@ class Env:
 
     ``step`` returns the state, a reward of three numbers (collision, lane invasion, success: 0 or 1), whether the
     episode is over, information and an error code (0; 1 collision, 2 lane invasion, 3 wrong direction).
+
+    Information has ``a_t`` (the command [steer, throttle, brake] as published), ``location``, ``rotation``,
+    ``FrontRGB`` (drawn when it is asked for), and what :class:`IntersectionEnv` says: ``scenario``, ``is_success`` and
+    ``termination_reason``; after a reset also ``world_seed`` and the scenario's notes (``scene``, ``branch``, ``pose``,
+    …).
     """
 
     def __init__(
@@ -97,14 +116,14 @@ class Env:
         *,
         seed: int = 0,
         branches: Sequence[int] | None = None,
-        **options: Any,
+        **options: Unpack[EnvOptions],
     ) -> None:
         """``options`` are those of the suite, and ``scenes``; invasions of lanes are limited as in the program unless
         ``invasions`` says otherwise. ``port`` is accepted and means nothing: there is no
         server. ``debug`` prints where an episode begins. ``town`` is that of the next scene, and changes with it."""
         del port
         self.town, self.debug = town, debug
-        self._options = {"invasions": "program", **options}
+        self._options: dict[str, Any] = {"invasions": "program", **options}
         self._branches = branches
         self._environments: dict[str, IntersectionEnv] = {}
         self._environment = self._with(self._options)

@@ -5,9 +5,9 @@ for, and the pictures of each environment's camera, drawn on several threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium import spaces
@@ -44,6 +44,11 @@ def _most_people(builder: WorldBuilder) -> int:
     varies = any(isinstance(part.placement, FlowPlacement) for part in builder.scenario.crowd)
     return max(builder.build(seed).people for seed in range(SAMPLED_WORLDS if varies else 1))
 
+
+LidarOption: TypeAlias = LidarSettings | Mapping[str, Any] | str | None
+"""Lidar settings, some of their fields, or a preset's name."""
+GridOption: TypeAlias = GridSettings | Mapping[str, Any] | None
+"""Settings of the occupancy grid, or some of their fields: ``size`` in cells and ``cell_m``."""
 
 DTYPES: dict[str, Any] = {"rgb": np.uint8, "depth": np.float32, "semantic": np.uint8}
 """Pictures."""
@@ -90,7 +95,7 @@ class SensorChoice:
 
 
 def choose_sensors(
-    scenarios: Sequence[Scenario], sensors: Sequence[str], lidar: Any = None, grid: Any = None
+    scenarios: Sequence[Scenario], sensors: Sequence[str], lidar: LidarOption = None, grid: GridOption = None
 ) -> SensorChoice:
     """The sensors called ``sensors`` under the scenarios' settings, over which ``lidar`` and ``grid`` are laid. They
     must come out the same for all scenarios, as an observation has one shape."""

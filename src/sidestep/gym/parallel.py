@@ -11,7 +11,7 @@ import numpy as np
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
 from sidestep.gym.environment import draw_environment, make_top_view
-from sidestep.gym.observation import action_space, choose_sensors, room_for_people
+from sidestep.gym.observation import GridOption, LidarOption, action_space, choose_sensors, room_for_people
 from sidestep.gym.tasks import CONTACTS_END
 from sidestep.kernels.referee import RUNNING, SUCCEEDED
 from sidestep.render.top_view import TopView
@@ -51,6 +51,8 @@ class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
     nobody sees it, gives way to it or can touch it. Observations are those of
     :class:`sidestep.gym.environment.CrowdEnv` with two more entries: ``robots`` (R − 1, 5), the
     other robots by number in the same form as the people, and ``robots_mask`` (R − 1,), 1 for those that still drive.
+
+    ``infos`` of a step have ``is_success`` and ``termination_reason`` for every robot that drove; of a reset nothing.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -70,8 +72,8 @@ class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
         render_mode: str | None = None,
         picture_size: int = 480,
         sensors: Sequence[str] = (),
-        lidar: Any = None,
-        grid: Any = None,
+        lidar: LidarOption = None,
+        grid: GridOption = None,
     ) -> None:
         """``robots`` and ``people`` are those of :func:`ring_of_robots`, which is used where no scenario is given;
         ``sensors``, of ``lidar`` and ``grid``, and their settings as for one robot."""

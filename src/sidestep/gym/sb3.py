@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.gym.vector import CrowdVectorEnv
+from sidestep.gym.vector import CrowdVectorEnv, VectorOptions
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
@@ -17,9 +17,13 @@ except ImportError as error:  # pragma: no cover
 
 
 class CrowdVecEnv(VecEnv):
-    """Wraps a :class:`CrowdVectorEnv`; ``PPO("MultiInputPolicy", CrowdVecEnv(256))`` just works."""
+    """Wraps a :class:`CrowdVectorEnv`; ``PPO("MultiInputPolicy", CrowdVecEnv(256))`` just works.
 
-    def __init__(self, num_envs: int, **options: Any) -> None:
+    ``infos`` of environments whose episode ended have ``terminal_observation``, ``TimeLimit.truncated``, ``is_success``
+    and ``termination_reason``; the others are empty.
+    """
+
+    def __init__(self, num_envs: int, **options: Unpack[VectorOptions]) -> None:
         """``options`` go to :class:`CrowdVectorEnv`."""
         self._native = CrowdVectorEnv(num_envs, **options)
         self._actions: Any = None

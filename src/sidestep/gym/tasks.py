@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from math import pi
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.simulation.build import World, WorldBuilder
 from sidestep.simulation.robots import load_robot, native_bounds
 from sidestep.simulation.sensors.camera import PICTURES, with_camera
-from sidestep.suites.files import FileSuite, choose_options, load_suite, option_names
+from sidestep.suites.files import base_of, choose_options, load_suite, option_names
 from sidestep.types import Scenario
+from sidestep.types.sensors import CameraSettings
 
 CONTACTS_END = (
     "success", "timeout", "policy_error", "environment_collision", "pedestrian_collision", "vehicle_collision",
@@ -24,6 +25,54 @@ CONTACTS_END = (
 DEVELOPMENT = "dev"
 """The split that is trained on unless another is asked for."""
 DEFAULT_PEOPLE = {"Crossing": 5, "Corridor": 6, "Doorway": 4, "Plaza": 12}
+
+
+class TaskOptions(TypedDict, total=False):
+    """Options of the built-in tasks, ``Crossing``, ``Corridor``, ``Doorway`` and ``Plaza``."""
+
+    people: int | None
+    """Number of people; None or left out: the task's usual number."""
+    crowd_model: str
+    """``orca`` (default), ``social_force_helbing`` or ``social_force_moussaid``."""
+    sees_robot: bool
+    """Whether people give way to the robot; True unless given."""
+    robot: str
+    """A name of ``sidestep list robots``, or a YAML or URDF file; ``point`` unless given."""
+    time_limit_s: float
+    """25 s unless given."""
+    step_s: float
+    """Length of a step, 0.25 s unless given."""
+
+
+class ScenarioOptions(TypedDict, total=False):
+    """Options of the task ``Scenario``."""
+
+    scenario: str | Path | Scenario | None
+    """A suite's name, a file or folder of scenarios, or a scenario."""
+    name: str | None
+    """Which scenario, of a suite with several."""
+
+
+class SuiteOptions(TypedDict, total=False):
+    """Options of the task ``Suite``."""
+
+    suite: str | Path | None
+    """A name of ``sidestep list suites``, a YAML file or a folder."""
+    split: str | None
+    """A split of the suite; ``dev`` unless given."""
+    scenarios: Sequence[str] | None
+    """Names or patterns of scenarios, such as ``straight-*``; all unless given."""
+    suite_options: Mapping[str, Any] | None
+    """Other options of the suite, such as ``{"weather": "rain"}``."""
+
+
+class WorldOptions(TaskOptions, ScenarioOptions, SuiteOptions, total=False):
+    """Keyword arguments that say which worlds an environment has. Which of them a task takes is in ``TaskOptions``,
+    ``ScenarioOptions`` and ``SuiteOptions``; others are refused."""
+
+
+CameraOption: TypeAlias = CameraSettings | Mapping[str, Any] | str | None
+"""Camera settings, some of their fields, or a preset's name."""
 
 
 class WorldSource:
@@ -95,34 +144,34 @@ def _check_same_commands(scenarios: Sequence[Scenario], base: Path | None) -> No
             )
 
 
-def make_source(task: str, camera: Any = None, **options: Any) -> WorldSource:
+def make_source(task: str, camera: CameraOption = None, **options: Unpack[WorldOptions]) -> WorldSource:
     """Where an environment id gets its worlds from. ``camera`` is laid over the scenarios' camera settings. ``options``
     go to :func:`make_scenario`, for the task ``Scenario`` to :func:`find_scenario` and for ``Suite`` to
     :func:`find_scenarios`."""
     base: Path | None = None
     scenarios: Sequence[Scenario]
     if task == "Suite":
-        scenarios, base = find_scenarios(**_known(options, ("suite", "split", "scenarios", "suite_options"), task))
+        scenarios, base = find_scenarios(**_known(options, SuiteOptions, task))
     elif task == "Scenario":
-        scenario, base = find_scenario(**_known(options, ("scenario", "name"), task))
+        scenario, base = find_scenario(**_known(options, ScenarioOptions, task))
         scenarios = [scenario]
     else:
-        known = ("people", "crowd_model", "sees_robot", "robot", "time_limit_s", "step_s")
-        scenarios = [make_scenario(task, **_known(options, known, task))]
+        scenarios = [make_scenario(task, **_known(options, TaskOptions, task))]
     if camera is not None:
         scenarios = [with_camera(scenario, camera, "camera") for scenario in scenarios]
     return WorldSource(scenarios, base, task == "Suite")
 
 
-def make_builder(task: str, camera: Any = None, **options: Any) -> WorldBuilder:
+def make_builder(task: str, camera: CameraOption = None, **options: Unpack[WorldOptions]) -> WorldBuilder:
     """What builds the worlds of an environment id with one scenario."""
     return make_source(task, camera, **options).builder()
 
 
-def _known(options: dict[str, Any], known: tuple[str, ...], task: str) -> dict[str, Any]:
+def _known(options: WorldOptions, known: type, task: str) -> Any:
+    """The options, all of which the task knows: the keys of ``known``."""
     for name in options:
-        if name not in known:
-            raise UnknownName("option", name, known, f"sidestep/{task}-v0")
+        if name not in known.__annotations__:
+            raise UnknownName("option", name, known.__annotations__, f"sidestep/{task}-v0")
     return options
 
 
@@ -176,7 +225,7 @@ def find_scenario(
         name = next(iter(found))
     if name not in found:
         raise UnknownName("scenario", name, found, str(scenario))
-    return found[name], getattr(suite, "base", None)
+    return found[name], base_of(suite)
 
 
 def find_scenarios(
@@ -205,7 +254,7 @@ def find_scenarios(
         found = tuple(each for each in found if any(fnmatchcase(each.name, pattern) for pattern in scenarios))
     if not found:
         raise BadInput(f"suite {loaded.name!r}: no scenario was chosen")
-    return found, loaded.base if isinstance(loaded, FileSuite) else None
+    return found, base_of(loaded)
 
 
 def _crossing(people: int) -> dict[str, Any]:

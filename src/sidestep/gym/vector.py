@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
@@ -15,8 +15,15 @@ from gymnasium.vector.utils import batch_space
 from sidestep._util.threads import HelperThreads
 from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
-from sidestep.gym.observation import EnvironmentCameras, action_space, choose_sensors, room_for_people
-from sidestep.gym.tasks import make_source
+from sidestep.gym.observation import (
+    EnvironmentCameras,
+    GridOption,
+    LidarOption,
+    action_space,
+    choose_sensors,
+    room_for_people,
+)
+from sidestep.gym.tasks import CameraOption, WorldOptions, make_source
 from sidestep.gym.training import Training, describe_training
 from sidestep.kernels.referee import SUCCEEDED
 from sidestep.simulation.build import World
@@ -30,6 +37,22 @@ ENVIRONMENTS_PER_THREAD = 16
 """Fewer are not worth waking a thread for."""
 
 
+class VectorOptions(WorldOptions, total=False):
+    """Keyword arguments of :class:`CrowdVectorEnv` but ``num_envs``, for wrappers that pass them on."""
+
+    task: str
+    pool: int | None
+    threads: int | None
+    weights: RewardWeights | None
+    max_people: int | None
+    copy: bool
+    render_mode: str | None
+    sensors: Sequence[str]
+    camera: CameraOption
+    lidar: LidarOption
+    grid: GridOption
+
+
 class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
     """``num_envs`` environments like :class:`sidestep.gym.environment.CrowdEnv`.
 
@@ -37,6 +60,9 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
     new episode's first; the old one's last is in ``info["final_obs"]``, its information in ``info["final_info"]``. New
     episodes come from a pool of ``pool`` worlds built at ``reset`` and used in turn; a larger pool means more variety,
     memory and building time. With ``copy=False`` the observations that ``step`` returns are overwritten by the next.
+
+    ``info`` has the keys of a single environment as arrays (num_envs,), each with its mask under ``_KEY``, and where
+    episodes ended ``final_obs`` and ``final_info``, laid out as Gymnasium's own vector environments do.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
@@ -52,13 +78,13 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         copy: bool = True,
         render_mode: str | None = None,
         sensors: Sequence[str] = (),
-        camera: Any = None,
-        lidar: Any = None,
-        grid: Any = None,
-        **options: Any,
+        camera: CameraOption = None,
+        lidar: LidarOption = None,
+        grid: GridOption = None,
+        **options: Unpack[WorldOptions],
     ) -> None:
-        """``sensors``, ``camera``, ``lidar`` and ``grid`` as of a single environment; one thread draws for an
-        environment at a time. ``options`` go to :func:`sidestep.gym.tasks.make_source`."""
+        """``sensors``, ``camera``, ``lidar``, ``grid`` and ``options`` as of a single environment; one thread draws for
+        an environment at a time."""
         if render_mode is not None:
             raise BadInput("the vector environment does not draw; use gymnasium.make(…, render_mode='rgb_array')")
         if num_envs < 1:

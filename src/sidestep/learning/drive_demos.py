@@ -140,10 +140,10 @@ def drive_episode(
             raise BadInput(f"{policy.name}: commands {type(command).__name__}; demonstrations need steer and pedals")
         meant = policy.clean if isinstance(policy, NoisyPidDriver) else command
         before = seen
-        seen, done = session.step(command)
+        seen, *_ = session.step(command)
         observation = eyes.step(command)[0] if is_apart else seen
-        if step % every == 0 or done:
-            keep(make_frame(before, meant, labels, done))
+        if step % every == 0 or session.done:
+            keep(make_frame(before, meant, labels, session.done))
             kept += 1
         step += 1
     return str(session.outcome), kept

@@ -131,8 +131,8 @@ def _drive(session: Session, expert: YieldingExpert, rng: np.random.Generator) -
     expert.reset(task)
     assert task.goal is not None
     eye = BirdsEye(expert.ground, task.goal, task.robot.limits.max_speed)
-    pushed, turn, done = 0, 0.0, False
-    while not done:
+    pushed, turn = 0, 0.0
+    while not session.done:
         robot = observation.robot
         command = expert.act(observation)
         seen = None
@@ -144,7 +144,7 @@ def _drive(session: Session, expert: YieldingExpert, rng: np.random.Generator) -
         if pushed:
             assert isinstance(command, Velocity)
             pushed, command = pushed - 1, Velocity(command.v, turn)
-        observation, done = session.step(command)
+        observation, *_ = session.step(command)
 
 
 def _frames_of(run: list[tuple[FloatArray, Any]], step_s: float, top_speed: float) -> Iterator[tuple[Any, Any, Any]]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from sidestep import registry
 from sidestep._util import exact
 from sidestep._util.writing import atomic
 from sidestep.errors import BadInput, describe_error
-from sidestep.interfaces import MomentPredictor, Predictor
+from sidestep.interfaces import MomentPredictor, Predictor, PredictorMembers
 from sidestep.prediction.data.features import SceneMoment, moments_of, scenes_of
 from sidestep.prediction.data.samples import Samples
 from sidestep.types.base import FloatArray
@@ -27,12 +28,13 @@ LARGEST = 1e9
 """Numbers of a file beyond this are no positions in metres, nor squares of their errors."""
 
 
-def forecast_samples(predictor: Predictor, samples: Samples) -> Forecast:
+def forecast_samples(predictor: Predictor | PredictorMembers, samples: Samples) -> Forecast:
     """One forecast of all S samples at their horizons.
 
-    A predictor with ``predict_moments`` is asked once. Any other one is asked for every scene: everybody who is in a
+    A ``MomentPredictor`` is asked once. Any other one is asked for every scene: everybody who is in a
     clip at the same time. Such a predictor gets no ``scene``, because data sets have maps but no scenes.
     """
+    predictor = registry.as_predictor(predictor)
     if isinstance(predictor, MomentPredictor):
         moments = moments_of(samples, "map" in predictor.needs, predictor.looks_at_others)
         try:
@@ -321,4 +323,4 @@ def _check_count(forecast: Forecast, samples: Samples, where: str) -> None:
 
 
 def _name(predictor: Predictor) -> str:
-    return type(predictor).__name__
+    return predictor.name or type(predictor).__name__

@@ -1,4 +1,4 @@
-"""One episode, driven by the caller: ``reset``, then ``step(command)`` until it is over, then its record.
+"""One episode, driven by the caller: ``reset``, then ``step(command)`` until it ends, then its record.
 
 The benchmark's own loop (:mod:`sidestep.simulation.loop`) asks a policy for commands; here the caller gives them. Both
 move the same compiled worlds and make the same records: the same commands give the same digest.
@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import nan
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from sidestep.errors import BadInput
+from sidestep.kernels.referee import TIMEOUT_NEWS
 from sidestep.registry import check_needs
 from sidestep.simulation.build import World, WorldBuilder
 from sidestep.simulation.observe import Observer, robot_state
@@ -27,6 +28,15 @@ from sidestep.types.record import Event
 from sidestep.types.sensors import CameraSettings, merge_camera_settings
 
 DEFAULT_NEEDS = frozenset({"goal", "pedestrians"})
+
+
+class StepInfo(TypedDict):
+    """What a step says besides the observation, under the keys that learning environments use."""
+
+    is_success: bool
+    """Whether the episode has ended with the outcome ``success``."""
+    termination_reason: str
+    """The outcome of the episode (``sidestep.types.Outcome``); empty until the episode ends."""
 
 
 class Session:
@@ -67,8 +77,12 @@ class Session:
         self.task = self._observer.task()
         return self._look()
 
-    def step(self, command: Command) -> tuple[Observation, bool]:
-        """Carry out ``command`` for one control step; the observation after it, and whether the episode is over."""
+    def step(self, command: Command) -> tuple[Observation, bool, bool, StepInfo]:
+        """Carry out ``command`` for one control step and return (observation, terminated, truncated, info).
+
+        ``truncated`` is true if the time limit ended the episode, ``terminated`` if anything else did. ``info`` has
+        ``is_success`` and ``termination_reason``, as in the learning environments.
+        """
         if self.done:
             raise BadInput(f"the episode is over ({self.outcome}); call reset() to begin another")
         checked_command(command)
@@ -85,7 +99,14 @@ class Session:
             if self._referee.watch(self.worlds, 0):
                 self.worlds.running[0] = 0
                 break
-        return self._look(), self.done
+        return self._look(), *self._ending()
+
+    def _ending(self) -> tuple[bool, bool, StepInfo]:
+        """Whether the step just made terminated or truncated the episode, and what is said about it."""
+        is_late = bool(self.worlds.news[0, 0] & TIMEOUT_NEWS)
+        reason = str(self.outcome) if self.done else ""
+        info: StepInfo = {"is_success": reason == Outcome.SUCCESS, "termination_reason": reason}
+        return self.done and not is_late, self.done and is_late, info
 
     def _look(self) -> Observation:
         self._observer.watch(self.worlds, 0)

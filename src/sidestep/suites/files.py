@@ -22,14 +22,14 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 from sidestep._util.reading import is_file, is_folder, read_yaml
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.interfaces import Configurable, Suite
+from sidestep.interfaces import Suite
 from sidestep.registry import import_attribute, load, table
 from sidestep.types.base import Model
 from sidestep.types.scenario import ReplayPlacement, Scenario
@@ -44,7 +44,7 @@ LIST_KEYS = ("suite", "summary", "defaults", "scenarios")
 
 
 @dataclass
-class FileSuite:
+class FileSuite(Suite):
     """A suite read from files. ``base`` is the folder against which its relative paths are meant."""
 
     name: str
@@ -58,10 +58,10 @@ class FileSuite:
 
 
 @dataclass(frozen=True)
-class OptionSuite:
+class OptionSuite(Suite):
     """A suite that can be run in several ways: ``options`` is a model with one field per choice."""
 
-    options: Model
+    options: Model = field()  # no default, unlike a suite's
     name: str
     summary: str
 
@@ -119,7 +119,7 @@ def _bundled(file: str) -> Suite:
 
 def option_names(suite: Suite) -> tuple[str, ...]:
     """What can be chosen about a suite; nothing for most."""
-    return tuple(type(suite.options).model_fields) if isinstance(suite, Configurable) else ()
+    return () if suite.options is None else tuple(type(suite.options).model_fields)
 
 
 def base_of(suite: Suite) -> Path | None:
@@ -129,11 +129,7 @@ def base_of(suite: Suite) -> Path | None:
 
 def choose_options(suite: Suite, options: dict[str, Any]) -> Suite:
     """The suite under these options."""
-    if not options:
-        return suite
-    if not isinstance(suite, Configurable):
-        raise BadInput(f"suite {suite.name!r} has no options; --set suite.{next(iter(options))} makes no sense for it")
-    return suite.with_options(options)
+    return suite.with_options(options) if options else suite
 
 
 def _load_file(path: Path) -> FileSuite:

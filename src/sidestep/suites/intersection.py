@@ -20,6 +20,7 @@ from pydantic import model_validator
 
 from sidestep._util import exact
 from sidestep.errors import BadInput, UnknownName, did_you_mean
+from sidestep.interfaces import Suite
 from sidestep.scenes.intersections import IntersectionRoute
 from sidestep.suites.driving_place import OWN_NUMBER, DrivingPlace, own_places, published_place, side_of
 from sidestep.suites.files import OptionSuite
@@ -204,7 +205,7 @@ LIDAR = {
 
 
 @dataclass
-class EvaluationSuite:
+class EvaluationSuite(Suite):
     """Routes of some scenes and branches, each driven several times, as IntersectNav's ``evaluate.py`` does: every
     iteration is a scenario of its own, with a weather of its own."""
 

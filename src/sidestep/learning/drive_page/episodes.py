@@ -154,7 +154,8 @@ class HandDriving:
         if self.phase != "driving":
             raise BadInput(f"the episode is {self.phase}; call go() before step()")
         seen = self.session.observation
-        _, done = self.session.step(command)
+        _, terminated, truncated, _ = self.session.step(command)
+        done = terminated or truncated
         self.last = command
         self._driven = True
         frame = make_frame(seen, command, self._labels, done)

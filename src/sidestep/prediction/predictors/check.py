@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sidestep import registry
 from sidestep.errors import BadInput, describe_error
+from sidestep.interfaces import Predictor, PredictorMembers
 from sidestep.types.base import FloatArray
 from sidestep.types.forecast import Ego, Forecast, TrackHistory, as_forecast
 from sidestep.types.observation import RobotState
@@ -17,15 +16,15 @@ STEP_S = 0.1
 PEOPLE = (0, 1, 7)
 
 
-def check_predictor(predictor: Any) -> None:
+def check_predictor(predictor: Predictor | PredictorMembers) -> None:
     """``BadInput`` with the reason unless ``predictor`` keeps the contract.
 
     It is asked for forecasts of nobody, of one person and of several, of whom one came into sight late, with and
     without what it does not need. Each answer must be a checked ``Forecast`` of these people and horizons, the same
     when asked again, and leave its input as it was.
     """
-    name = str(getattr(predictor, "name", type(predictor).__name__))
-    registry.check_predictor_members(predictor, name)
+    predictor = registry.as_predictor(predictor)
+    name = predictor.name or type(predictor).__name__
     for people in PEOPLE:
         history = example_history(people, predictor.history_s)
         before = history.position.copy(), history.velocity.copy()
@@ -58,7 +57,7 @@ def example_history(people: int, history_s: float) -> TrackHistory:
     return TrackHistory(number, position, velocities, STEP_S)
 
 
-def _ask(predictor: Any, name: str, history: TrackHistory) -> Forecast:
+def _ask(predictor: Predictor, name: str, history: TrackHistory) -> Forecast:
     ego = Ego(RobotState(-3.0, 0.0, 0.0, 1.0, 0.0, 0.0), 0.3) if "ego" in predictor.needs else None
     try:
         forecast = predictor.predict(history, HORIZONS_S, scene=None, ego=ego)

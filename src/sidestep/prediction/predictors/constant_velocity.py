@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from sidestep.interfaces import MomentPredictor
 from sidestep.types.base import FloatArray, Model, NonNegative, Positive
 from sidestep.types.forecast import Ego, StraightForecast, TrackHistory
 from sidestep.types.moments import Moments
@@ -21,7 +22,7 @@ class ConstantVelocitySettings(Model):
     """q, m²/s³: intensity of the white noise that accelerates people."""
 
 
-class ConstantVelocity:
+class ConstantVelocity(MomentPredictor):
     """One Gaussian per person with mean p + t v and covariance σ²(t) I, where
 
         σ²(t) = σ_p² + σ_v² t² + q t³ / 3,

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from sidestep._util import exact
 from sidestep._util.onnx import open_network, read_network
 from sidestep.errors import BadInput
+from sidestep.interfaces import MomentPredictor
 from sidestep.prediction.ground import draw_ground
 from sidestep.prediction.predictors.network_input import (
     SPAN_M,
@@ -67,7 +68,7 @@ class CvaeSettings(Model):
     threads: int = 1
 
 
-class Cvae:
+class Cvae(MomentPredictor):
     """A mixture of equally likely Gaussians, one for each of K latents z_k ~ N(0, I) that are drawn once:
 
         p(x | past, map) = 1/K Σ_k N(x; μ(past, map, z_k), Σ(past, map, z_k)).

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sidestep.interfaces import MomentPredictor
 from sidestep.types.base import FloatArray, Model, NonNegative, Positive
 from sidestep.types.forecast import Ego, MixtureForecast, TrackHistory
 from sidestep.types.moments import Moments
@@ -25,7 +26,7 @@ class KalmanSettings(Model):
     """Least standard deviation of a forecast, m."""
 
 
-class Kalman:
+class Kalman(MomentPredictor):
     """One Gaussian per person from a filter with the states position and velocity and white-noise acceleration.
 
     Per axis, with the step dt,

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sidestep._util import exact
+from sidestep.interfaces import MomentPredictor
 from sidestep.types.base import FloatArray, Model, NonNegative, Positive
 from sidestep.types.forecast import Ego, MixtureForecast, TrackHistory
 from sidestep.types.moments import Moments
@@ -41,7 +42,7 @@ class SocialForceSettings(Model):
     """q, m²/s³."""
 
 
-class SocialForce:
+class SocialForce(MomentPredictor):
     """One Gaussian per person, whose mean moves under
 
         dv_i/dt = (v_i⁰ - v_i)/τ + Σ_j A/m exp((2 r - d_ij)/B) n_ij + (the same from the vehicle),

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from sidestep.interfaces import Loader
 from sidestep.types import Tracks
 
 
-class Pairs:
+class Pairs(Loader):
     """Reads ``.pairs`` files."""
 
     name = "example_pairs"

@@ -1,5 +1,6 @@
 """A suite: an empty scene, and one with everything that this package adds."""
 
+from sidestep import Suite
 from sidestep.types import Scenario
 
 ROBOT = {"spec": "point", "start": [0, 0, 0], "goal": [1, 0]}
@@ -23,7 +24,7 @@ SCENARIOS = [
 ]
 
 
-class Examples:
+class Examples(Suite):
     """One robot and little else."""
 
     name = "example_empty"
