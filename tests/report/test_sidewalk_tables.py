@@ -48,14 +48,14 @@ from sidestep.report.table_model import (
     share,
 )
 from sidestep.report.table_writer import comma_separated, latex, markdown
-from sidestep.runs.score import read_run
+from sidestep.runs.finished import FinishedRun
 from sidestep.types.record import Event
 from tests.report.conftest import Builder
 from tests.report.sidewalk_runs import OUT, SUCCESS, TOUCHED, sidewalk_record, write_run
 
 
 def read(*folders: Path) -> SidewalkRun:
-    run = read_sidewalk(label_episodes([read_run(folder) for folder in folders]))
+    run = read_sidewalk(label_episodes([FinishedRun(folder) for folder in folders]))
     assert run is not None
     return run
 
@@ -288,13 +288,13 @@ def test_scores_that_results_lack_are_taken_from_records(build: Builder, tmp_pat
 
 
 def test_what_cannot_be_used_is_counted(build: Builder, long: Path, tmp_path: Path) -> None:
-    first, second = label_episodes([read_run(long)])
+    first, second = label_episodes([FinishedRun(long)])
     run = read_sidewalk([replace(first, scores=replace(first.scores, digest="another")), second])
     assert run is not None
     assert (len(run.episodes), run.missing) == (1, 1)
     assert "1 episodes could not be read" in " ".join(sidewalk_tables(run)[0].notes)
     strange = sidewalk_record(build, "expert", REACTIVE, "dancing-a")
-    assert read_sidewalk(label_episodes([read_run(write_run(tmp_path / "strange", [strange]))])) is None
+    assert read_sidewalk(label_episodes([FinishedRun(write_run(tmp_path / "strange", [strange]))])) is None
 
 
 def test_best_needs_a_difference() -> None:

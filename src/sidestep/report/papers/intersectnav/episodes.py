@@ -9,17 +9,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from sidestep.metrics import intersectnav_code
 from sidestep.metrics.observed import ObservationClass, classes_of
-from sidestep.metrics.score import score
 from sidestep.metrics.sources import DEFAULT_DIALECT
-from sidestep.report.selection import LabelledEpisode, load_episodes
-from sidestep.runs.folder import RUN_FILE, load_run
+from sidestep.report.selection import LabelledEpisode
 from sidestep.suites.intersection import BRANCH_NAMES, SCENES
-from sidestep.types.record import EpisodeRecord
-from sidestep.types.result import MetricResult
 from sidestep.types.scenario import Scenario
 
 SUITE = "intersection"
@@ -110,16 +105,15 @@ class IntersectionRun:
 def read_intersection(episodes: Sequence[LabelledEpisode]) -> IntersectionRun | None:
     """The suite's episodes among ``episodes``; None if none can be used."""
     chosen = [item for item in episodes if item.scores.suite == SUITE]
-    plans: dict[Path, dict[str, Scenario]] = {}
     read: list[tuple[LabelledEpisode, Scenario, dict[str, dict[str, float]]]] = []
     unread = 0
     for item in chosen:
-        record = next((record for _, record in load_episodes([item])), None)
-        scenario = record.scenario if record is not None else _planned(item, plans)
+        record = item.record
+        scenario = record.scenario if record is not None else item.scenario
         if scenario is None or not set(scenario.tags) & set(TASKS):
             continue
         unread += record is None
-        read.append((item, scenario, {dialect: _values(item, record, dialect) for dialect in DIALECTS}))
+        read.append((item, scenario, {dialect: _values(item, dialect) for dialect in DIALECTS}))
     if not read:
         return None
     labels = _labels([(item, scenario) for item, scenario, _ in read])
@@ -127,12 +121,8 @@ def read_intersection(episodes: Sequence[LabelledEpisode]) -> IntersectionRun | 
     return IntersectionRun(found, len(chosen) - len(read), unread)
 
 
-def _values(item: LabelledEpisode, record: EpisodeRecord | None, dialect: str) -> dict[str, float]:
-    found: Mapping[str, MetricResult] = {}
-    if item.run.dialect == dialect and set(METRICS) <= set(item.scores.metrics):
-        found = item.scores.metrics
-    elif record is not None:
-        found = score(record, list(METRICS), dialect)
+def _values(item: LabelledEpisode, dialect: str) -> dict[str, float]:
+    found = item.run.metrics_of(item.scores, METRICS, dialect) or {}
     return {name: found[name].value for name in METRICS if name in found and found[name].valid}
 
 
@@ -159,11 +149,3 @@ def _labels(read: Sequence[tuple[LabelledEpisode, Scenario]]) -> dict[int, str]:
     runs = Counter((flow, policy) for _, flow, policy in holders)
     shared = {policy for (_, policy), count in runs.items() if count > 1}
     return {id(item): item.label if item.scores.policy in shared else item.scores.policy for item, _ in read}
-
-
-def _planned(item: LabelledEpisode, plans: dict[Path, dict[str, Scenario]]) -> Scenario | None:
-    folder = item.run.folder
-    if folder not in plans:
-        has_plan = folder.is_dir() and (folder / RUN_FILE).is_file()
-        plans[folder] = {each.name: each for each in load_run(folder).plan.scenarios} if has_plan else {}
-    return plans[folder].get(item.scores.scenario)

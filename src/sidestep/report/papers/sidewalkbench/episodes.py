@@ -13,17 +13,14 @@ from pathlib import Path
 
 from sidestep._util.reading import read_mapping
 from sidestep.metrics.observed import ObservationClass, classes_of
-from sidestep.metrics.score import score
 from sidestep.metrics.series import driven_m
 from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures
-from sidestep.report.selection import LabelledEpisode, load_episodes
-from sidestep.runs.folder import RUN_FILE, load_run
+from sidestep.report.selection import LabelledEpisode
 from sidestep.suites.sidewalk.routes import UNIT_KINDS
 from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as REACTIVE_BEHAVIOURS
 from sidestep.suites.sidewalk.scenarios import STATIC
 from sidestep.types.base import Model, NonNegative
 from sidestep.types.record import EpisodeRecord
-from sidestep.types.result import MetricResult
 from sidestep.types.scenario import Scenario
 
 DATA = Path(__file__).parent / "data" / "sidewalkbench_published.yaml"
@@ -176,16 +173,15 @@ def read_sidewalk(episodes: Sequence[LabelledEpisode]) -> SidewalkRun | None:
     if not chosen:
         return None
     labels = _labels(chosen)
-    plans: dict[Path, dict[str, Scenario]] = {}
     needs: dict[str, tuple[str, ...]] = {}
     read = []
     for item in chosen:
-        label, scenario = labels[id(item)], _planned(item, plans)
+        label, scenario = labels[id(item)], item.scenario
         record = None
         if scenario is None or item.scores.suite == LONG or not set(METRICS) <= set(item.scores.metrics):
-            record = _record(item)
+            record = item.record
             scenario = record.scenario if record else None
-        if label not in needs and (record := record or _record(item)):
+        if label not in needs and (record := record or item.record):
             needs[label] = record.policy.needs
         if scenario is not None and (episode := _episode(item, label, scenario, record)):
             read.append(episode)
@@ -207,18 +203,6 @@ def _labels(chosen: Sequence[LabelledEpisode]) -> dict[int, str]:
     return {id(item): item.label if item.scores.policy in shared else item.scores.policy for item in chosen}
 
 
-def _planned(item: LabelledEpisode, plans: dict[Path, dict[str, Scenario]]) -> Scenario | None:
-    folder = item.run.folder
-    if folder not in plans:
-        has_plan = folder.is_dir() and (folder / RUN_FILE).is_file()
-        plans[folder] = {each.name: each for each in load_run(folder).plan.scenarios} if has_plan else {}
-    return plans[folder].get(item.scores.scenario)
-
-
-def _record(item: LabelledEpisode) -> EpisodeRecord | None:
-    return next((record for _, record in load_episodes([item])), None)
-
-
 def _episode(
     item: LabelledEpisode, label: str, scenario: Scenario, record: EpisodeRecord | None
 ) -> SidewalkEpisode | None:
@@ -226,11 +210,9 @@ def _episode(
     kind = next((tag for tag in TAGS[suite] if tag in scenario.tags), None)
     if kind is None or (suite == LONG and record is None):
         return None
-    scores: Mapping[str, MetricResult] = item.scores.metrics
-    if not set(METRICS) <= set(scores):
-        if record is None:
-            return None
-        scores = score(record, list(METRICS))
+    scores = item.run.metrics_of(item.scores, METRICS, item.run.dialect)
+    if scores is None:
+        return None
     values = {name: scores[name].value for name in METRICS if scores[name].valid}
     setting = next((tag for tag in SETTINGS if tag in scenario.tags), SETTINGS[0])
     episode = SidewalkEpisode(item, label, kind, setting, values)
