@@ -129,10 +129,8 @@ def test_a_table_of_other_records_is_not_used(build: Builder, tmp_path: Path) ->
     folder = write_run(tmp_path / "run", _records(build))
     score_run(folder, socnavbench_code.NAME)
     other = build("orca", "socnav-1", seed=0, outcome=Outcome.TIMEOUT, duration=3.0)
-    tags = {"suite": "socnav", "tags": ()}
-    save_record(
-        replace(other, scenario=other.scenario.model_copy(update=tags)), episode_path(folder, "orca", "socnav-1", 0)
-    )
+    scenario = other.scenario.model_copy(update={"suite": "socnav", "tags": ()})
+    save_record(replace(other, scenario=scenario), episode_path(folder, "orca", "socnav-1", 0))
     score_run(folder)
     run = FinishedRun(folder)
     [changed] = [each for each in run.episodes if (each.policy, each.scenario) == ("orca", "socnav-1")]

@@ -1,5 +1,5 @@
-"""The section of a report about what the robot cost people: a table of the metrics that compare with counterfactuals, and the
-delay of every person by policy."""
+"""The section of a report about what the robot cost people: a table of the metrics that compare with counterfactuals,
+and the delay of every person by policy."""
 
 from __future__ import annotations
 
