@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.metrics.estimates import mean_value
 from sidestep.metrics.observed import (
     ObservationClass,
     Observed,
@@ -284,7 +285,7 @@ def _compare_means(name: str, pairs: list[Pair]) -> _Compared:
     difference = values[:, 1] - values[:, 0]
     n = len(difference)
     low, high, p = _judge(difference, clusters, known[0][0].metrics[name].unit)
-    means = (float(values[:, 0].mean()), float(values[:, 1].mean()), float(difference.mean()))
+    means = (mean_value(values[:, 0]), mean_value(values[:, 1]), float(difference.mean()))
     return _Compared(n, _count(clusters, n), *means, low, high, p)
 
 
