@@ -5,16 +5,15 @@ not hold: distances and times of ``sidewalk-long``, and everything of folders th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from sidestep._util.reading import read_mapping
-from sidestep.metrics.observed import ObservationClass, classes_of
 from sidestep.metrics.series import driven_m
 from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures
+from sidestep.report.papers.episodes import PaperEpisode, PaperRun, policy_labels
 from sidestep.report.selection import LabelledEpisode
 from sidestep.suites.sidewalk.routes import UNIT_KINDS
 from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as REACTIVE_BEHAVIOURS
@@ -99,42 +98,25 @@ class Drive:
 
 
 @dataclass(frozen=True)
-class SidewalkEpisode:
-    """One episode of one policy. ``label`` is the policy's name in the sidewalk tables."""
+class SidewalkEpisode(PaperEpisode):
+    """An episode with its kind of sidewalk or behaviour."""
 
-    item: LabelledEpisode
-    label: str
     kind: str
     setting: str
     values: Mapping[str, float]
-    """By metric, where it has a value."""
+    """Values by metric."""
     drive: Drive | None = None
-    """Only of long routes."""
-
-    @property
-    def suite(self) -> str:
-        """One of ``SUITES``."""
-        return self.item.scores.suite
-
-    @property
-    def cluster(self) -> str:
-        """The town or place, which it shares with other episodes."""
-        return self.item.scores.cluster
+    """None for all but long routes."""
 
 
 @dataclass(frozen=True)
-class SidewalkRun:
+class SidewalkRun(PaperRun):
     """All episodes of the sidewalk suites in a report. ``missing`` counts those that could not be used."""
 
     episodes: tuple[SidewalkEpisode, ...]
     sees: Mapping[str, str]
     """Label → what the policy sees."""
     missing: int = 0
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """Policies in the order of the report."""
-        return tuple(dict.fromkeys(each.label for each in self.episodes))
 
     def has(self, suite: str) -> bool:
         """Whether any episode is of that suite."""
@@ -152,16 +134,6 @@ class SidewalkRun:
             and setting in (None, each.setting)
         ]
 
-    @cached_property
-    def classes(self) -> dict[str, ObservationClass]:
-        """Label → with whom the policy can be compared."""
-        return classes_of((each.label, each.item.scores.observes) for each in self.episodes)
-
-    @cached_property
-    def privileged(self) -> frozenset[str]:
-        """Policies that see what the others do not."""
-        return frozenset(each.label for each in self.episodes if each.item.scores.privileged)
-
     def labels_of(self, suite: str, setting: str | None = None) -> list[str]:
         """The policies that drove there."""
         return [label for label in self.labels if self.choose(suite, label, setting=setting)]
@@ -172,7 +144,7 @@ def read_sidewalk(episodes: Sequence[LabelledEpisode]) -> SidewalkRun | None:
     chosen = [item for item in episodes if item.scores.suite in SUITES]
     if not chosen:
         return None
-    labels = _labels(chosen)
+    labels = policy_labels([(item, item.scores.suite) for item in chosen])  # runs of the three suites belong together
     needs: dict[str, tuple[str, ...]] = {}
     read = []
     for item in chosen:
@@ -192,15 +164,6 @@ def read_sidewalk(episodes: Sequence[LabelledEpisode]) -> SidewalkRun | None:
 def describe_inputs(needs: Sequence[str]) -> str:
     """``map, people``; a dash where the record does not say."""
     return ", ".join(word for need, word in INPUT_WORDS.items() if need in needs) or "–"
-
-
-def _labels(chosen: Sequence[LabelledEpisode]) -> dict[int, str]:
-    """Episode → the policy's own name, unless several runs of one suite have it: runs of the three suites belong
-    together."""
-    holders = {(id(item.run), item.scores.suite, item.scores.policy) for item in chosen}
-    runs = Counter((suite, policy) for _, suite, policy in holders)
-    shared = {policy for (_, policy), count in runs.items() if count > 1}
-    return {id(item): item.label if item.scores.policy in shared else item.scores.policy for item in chosen}
 
 
 def _episode(
