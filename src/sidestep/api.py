@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from html import escape
 from io import StringIO
 from pathlib import Path
@@ -23,12 +22,12 @@ from sidestep.metrics.score import HEADLINES, EpisodeScores, load_metrics
 from sidestep.records import load_record as _load_record
 from sidestep.runs.compare import compare_runs
 from sidestep.runs.executors import refuse_in_import
+from sidestep.runs.finished import FinishedRun
 from sidestep.runs.folder import RESULTS_FILE, episode_path, new_folder
-from sidestep.runs.folder import load_run as load_run_file
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.provenance import sensor_files
 from sidestep.runs.runner import run_benchmark
-from sidestep.runs.score import read_run, score_run, summarise
+from sidestep.runs.score import score_run, summarise
 from sidestep.simulation.session import DEFAULT_NEEDS, Session
 from sidestep.suites.files import FileSuite, base_of, choose_options, load_suite
 from sidestep.types.record import EpisodeRecord, Mode
@@ -101,11 +100,15 @@ def load_record(file: str | Path) -> EpisodeRecord:
 
 
 class Run:
-    """A finished or unfinished run in its folder. Nothing is simulated here."""
+    """A finished or unfinished run in its folder. Nothing is simulated here.
+
+    Files are read when they are first needed, and only once: after the folder has changed, call ``load_run`` again.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
-        self.plan: Plan = load_run_file(self.folder).plan
+        self.finished = FinishedRun(self.folder)
+        self.plan: Plan = self.finished.plan
         """Scenarios, policies and seeds, with the versions of the code that ran."""
 
     @property
@@ -118,10 +121,10 @@ class Run:
         """Labels of the policies."""
         return tuple(policy.name for policy in self.plan.policies)
 
-    @cached_property
+    @property
     def episodes(self) -> tuple[EpisodeScores, ...]:
         """Scores of every episode, policy by policy."""
-        return read_run(self.folder).episodes
+        return self.finished.episodes
 
     @property
     def results(self) -> pyarrow.Table:
@@ -129,7 +132,7 @@ class Run:
         import pyarrow.parquet
 
         if not (self.folder / RESULTS_FILE).is_file():
-            score_run(self.folder)
+            score_run(self.finished)
         return pyarrow.parquet.read_table(self.folder / RESULTS_FILE)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -142,9 +145,12 @@ class Run:
             ) from None
         return self.results.to_pandas()
 
-    def summary(self, dialect: str = "paper") -> Document:
-        """Outcomes and means with intervals per policy: the JSON document of ``sidestep score``, shown as its table."""
-        scored = read_run(self.folder) if dialect == "paper" else score_run(self.folder, dialect)
+    def summary(self, dialect: str | None = None) -> Document:
+        """Outcomes and means with intervals per policy: the JSON document of ``sidestep score``, shown as its table.
+
+        ``dialect``: the set of metric definitions; by default the one in which the run was scored.
+        """
+        scored = self.finished.table if dialect is None else self.finished.scores(dialect)
         from sidestep.report.terminal import print_summary
 
         return Document(summarise(scored), print_summary)
@@ -155,18 +161,20 @@ class Run:
         """Paired differences between the policies of this run and of ``others``, with intervals and corrected p: the
         JSON document of ``sidestep compare``. ``metrics`` None: the headline metrics."""
         load_metrics(metrics or ())
-        folders = [self.folder, *(other.folder if isinstance(other, Run) else Path(other) for other in others)]
+        folders = [Path(other) for other in others if not isinstance(other, Run)]
         from sidestep.report.terminal import print_comparison
 
         with opened_runs(folders) as opened:
-            return Document(compare_runs(opened, metrics or HEADLINES, baseline, shown=folders), print_comparison)
+            found = iter(opened)
+            runs = [other.finished if isinstance(other, Run) else next(found) for other in (self, *others)]
+            return Document(compare_runs(runs, metrics or HEADLINES, baseline), print_comparison)
 
     def report(self, path: str | Path | None = None, *others: Run | str | Path) -> Path:
         """Write one self-contained HTML file about this run (and ``others``); default: report.html in its folder."""
         from sidestep.report import write_report
 
         file = self.folder / "report.html" if path is None else Path(path)
-        write_report([self.folder, *(o.folder if isinstance(o, Run) else Path(o) for o in others)], file)
+        write_report([other.finished if isinstance(other, Run) else Path(other) for other in (self, *others)], file)
         return file
 
     def record(self, policy: str | None = None, scenario: str | None = None, seed: int | None = None) -> EpisodeRecord:
@@ -193,7 +201,7 @@ class Run:
         for each in self.episodes:
             wanted = ((policy, each.policy), (scenario, each.scenario), (seed, each.seed), (outcome, each.outcome))
             if all(asked is None or asked == found for asked, found in wanted):
-                yield _load_record(episode_path(self.folder, each.policy, each.scenario, each.seed))
+                yield self.finished.load(episode_path(self.folder, each.policy, each.scenario, each.seed))
 
     @property
     def failures(self) -> tuple[EpisodeScores, ...]:

@@ -20,7 +20,7 @@ from sidestep.leaderboard.signatures import make_key
 from sidestep.leaderboard.unpack import is_pack, opened_runs, unpacked
 from sidestep.runs.compare import compare_runs
 from sidestep.runs.folder import load_run
-from sidestep.runs.score import read_run, score_run
+from sidestep.runs.score import score_run
 from tests.leaderboard.packing import make_pack, make_run, members_of, tampered, write_members
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -99,12 +99,10 @@ def test_commands_take_packs_for_runs(tmp_path: Path) -> None:
     assert not is_pack(tmp_path / "run")
     assert not is_pack(tmp_path / "run" / FIRST)
     with opened_runs([pack, tmp_path / "run"]) as [inside, folder]:
-        assert folder == tmp_path / "run"
-        assert read_run(inside).episodes == read_run(folder).episodes
-        assert [each.digest for each in score_run(inside).episodes] == [
-            each.digest for each in read_run(folder).episodes
-        ]
-    assert not inside.exists(), "what was unpacked is deleted"
+        assert folder.folder == tmp_path / "run"
+        assert inside.episodes == folder.episodes
+        assert [each.digest for each in score_run(inside).episodes] == [each.digest for each in folder.episodes]
+    assert not inside.folder.exists(), "what was unpacked is deleted"
     with opened_runs([pack]) as opened:
         document = compare_runs(opened)
     assert document["runs"] == [str(pack)]

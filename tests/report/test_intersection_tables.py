@@ -24,15 +24,16 @@ from sidestep.report.papers.intersectnav.tables import OUTCOMES, intersection_ta
 from sidestep.report.selection import LabelledEpisode, label_episodes
 from sidestep.report.table_model import Cell, Table
 from sidestep.report.table_writer import comma_separated
+from sidestep.runs.finished import FinishedRun, ScoredRun
 from sidestep.runs.folder import episode_path
-from sidestep.runs.score import ScoredRun, read_run
 from sidestep.suites.intersection import ENDS
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 from tests.report.conftest import Builder
 from tests.report.sidewalk_runs import write_run
 
-RUN = ScoredRun(Path("made-by-hand"), "intersection", "generated", DEFINITION, ())
+HERE = Path("made-by-hand")
+RUN = FinishedRun(HERE, table=ScoredRun(HERE, "intersection", "generated", DEFINITION, ()))
 TABLES = ("intersection_tasks", "intersection_scenes", "intersection_metrics", "intersection_metrics_code")
 
 
@@ -150,7 +151,7 @@ def folders(build: Builder, tmp_path: Path) -> list[Path]:
 
 
 def labelled(*folders: Path) -> list[LabelledEpisode]:
-    return label_episodes([read_run(folder) for folder in folders])
+    return label_episodes([FinishedRun(folder) for folder in folders])
 
 
 def test_runs_with_and_without_vehicles_belong_together(folders: list[Path], build: Builder) -> None:

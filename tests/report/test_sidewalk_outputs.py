@@ -19,7 +19,7 @@ from sidestep.report.papers.sidewalkbench.plots import PLOTS, draw_plot
 from sidestep.report.papers.sidewalkbench.section import SECTION, choose_sidewalk_films
 from sidestep.report.plots import image_bytes
 from sidestep.report.selection import LabelledEpisode, film_list, label_episodes
-from sidestep.runs.score import read_run
+from sidestep.runs.finished import FinishedRun
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import Event
 from tests.needs import skip_without_package
@@ -56,7 +56,7 @@ def folders(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> list[Pa
 
 
 def labelled(*folders: Path) -> list[LabelledEpisode]:
-    return label_episodes([read_run(folder) for folder in folders])
+    return label_episodes([FinishedRun(folder) for folder in folders])
 
 
 def test_report_has_the_section_and_its_files(folders: list[Path], tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ from sidestep.report.papers.socnavbench.section import choose_episode, film_stri
 from sidestep.report.plots import image_bytes
 from sidestep.report.selection import LabelledEpisode
 from sidestep.runs.episode import score_episode
+from sidestep.runs.finished import FinishedRun
 from sidestep.runs.folder import RunFile, episode_path, save_results
 from sidestep.runs.plan import Plan, PolicyPlan
-from sidestep.runs.score import read_run
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord, Event
 from tests.report.conftest import Builder
@@ -69,7 +69,7 @@ def socnav_folder(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def labelled(folder: Path) -> list[LabelledEpisode]:
-    run = read_run(folder)
+    run = FinishedRun(folder)
     return [LabelledEpisode(run, scores, scores.policy) for scores in run.episodes]
 
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from sidestep.metrics.estimates import Estimate
 from sidestep.report.table_model import (
     HERE,
     PUBLISHED,
     Cell,
     Column,
-    Estimate,
     NumberFormat,
     Row,
     Section,

@@ -16,9 +16,10 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.metrics.score import HEADLINES, EpisodeScores
 from sidestep.metrics.statistics import tango_interval, wilcoxon_p
 from sidestep.runs.compare import Entry, _correct, compare_pair, compare_runs
+from sidestep.runs.finished import FinishedRun, ScoredRun
 from sidestep.runs.folder import load_results
 from sidestep.runs.runner import run_benchmark
-from sidestep.runs.score import ScoredRun, read_run, score_run, summarise
+from sidestep.runs.score import score_run, summarise
 from sidestep.types.result import MetricResult
 from tests.runs.fake import fake_episode, fake_plan
 
@@ -137,17 +138,18 @@ def test_few_discordant_pairs_are_no_proof() -> None:
     assert equal["low"] < 0 < equal["high"]
 
 
-def test_recorded_and_generated_people_are_not_paired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def run_of(name: str, episodes: list[EpisodeScores]) -> FinishedRun:
+    """A run with these scores, without files."""
+    return FinishedRun(Path(name), table=ScoredRun(Path(name), "suite", "mixed", "paper", tuple(episodes)))
+
+
+def test_recorded_and_generated_people_are_not_paired() -> None:
     runs = {
         "a": [scored("mine", k, source="recorded") for k in range(3)],
         "b": [scored("mine", k, source="generated") for k in range(3)],
     }
-    monkeypatch.setattr(
-        "sidestep.runs.compare.read_run",
-        lambda folder: ScoredRun(folder, "suite", "mixed", "paper", tuple(runs[folder.name])),
-    )
     with pytest.raises(BadInput, match="mine@a has recorded people and mine@b generated people"):
-        compare_runs([Path("a"), Path("b")])
+        compare_runs([run_of(name, episodes) for name, episodes in runs.items()])
 
 
 def test_headlines_a_baseline_and_a_correction(tmp_path: Path) -> None:
@@ -210,7 +212,7 @@ def test_wilcoxon_at_the_edges() -> None:
 def test_scoring_again_gives_what_the_run_gave(slow_and_fast: list[Path]) -> None:
     folder = slow_and_fast[0]
     before = (folder / "results.parquet").read_bytes()
-    ran = summarise(read_run(folder))
+    ran = summarise(FinishedRun(folder).table)
     (folder / "results.parquet").unlink()
     scored = score_run(folder)
     assert summarise(scored) == ran
@@ -291,7 +293,7 @@ def test_the_test_of_rates_swaps_whole_clusters() -> None:
     assert compare_pair(*alone)["metrics"]["failures_per_100m"]["p"] == pytest.approx(2 / 2**12)
 
 
-def test_suites_are_compared_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_suites_are_compared_each_by_itself() -> None:
     """a wins all of the first suite, b all of the second: together they would be alike. Scenarios share names."""
     episodes = [
         replace(scored(policy, k, "success" if (policy == "a") == (suite == "first") else "timeout"), suite=suite)
@@ -299,11 +301,7 @@ def test_suites_are_compared_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> 
         for suite in ("first", "second")
         for k in range(10)
     ]
-    monkeypatch.setattr(
-        "sidestep.runs.compare.read_run",
-        lambda folder: ScoredRun(folder, "both", "generated", "paper", tuple(episodes)),
-    )
-    pairs = compare_runs([Path("both")], ["success"])["pairs"]
+    pairs = compare_runs([run_of("both", episodes)], ["success"])["pairs"]
     assert [(pair["suite"], pair["episodes"], pair["metrics"]["success"]["better"]) for pair in pairs] == [
         ("first", 10, "a"),
         ("second", 10, "b"),

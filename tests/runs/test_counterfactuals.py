@@ -110,9 +110,9 @@ def test_packs_have_the_counterfactuals(run: Path, tmp_path: Path) -> None:
     make_counterfactuals(run)
     packed = tmp_path / "run.sidestep"
     write_pack(run, packed)
-    with opened_runs([packed]) as [folder]:
-        score_run(folder)
-        assert costs(folder) == costs(run)
+    with opened_runs([packed]) as [opened]:
+        score_run(opened)
+        assert costs(opened.folder) == costs(run)
 
 
 def test_a_folder_without_records_has_no_counterfactuals(tmp_path: Path) -> None:

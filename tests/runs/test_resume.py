@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from sidestep.errors import BadInput
+from sidestep.runs.finished import FinishedRun
 from sidestep.runs.folder import RESULTS_FILE, episode_path, load_results, load_run
 from sidestep.runs.runner import RunResult, run_benchmark
-from sidestep.runs.score import read_run, score_run
+from sidestep.runs.score import score_run
 from tests.runs.fake import fake_episode, fake_plan
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -101,7 +102,7 @@ def test_foreign_files_are_named_and_left_alone(tmp_path: Path) -> None:
     scored = score_run(tmp_path / "run")
     assert len(scored.episodes) == 1
     assert scored.unreadable == (f"{copy}: is not the episode of this run that belongs there and is not counted",)
-    assert len(read_run(tmp_path / "run").episodes) == 1
+    assert len(FinishedRun(tmp_path / "run").episodes) == 1
 
 
 def test_a_table_that_disagrees_with_the_records_is_refused(tmp_path: Path) -> None:
@@ -116,14 +117,14 @@ def test_a_table_that_disagrees_with_the_records_is_refused(tmp_path: Path) -> N
         r"results\.parquet: 1 of its episodes have no record, such as s1__seed1\.parquet; `sidestep score .*` writes"
     )
     with pytest.raises(BadInput, match=refused):
-        read_run(tmp_path / "run")
-    assert len(score_run(tmp_path / "run").episodes) == len(read_run(tmp_path / "run").episodes) == 5
+        _ = FinishedRun(tmp_path / "run").table
+    assert len(score_run(tmp_path / "run").episodes) == len(FinishedRun(tmp_path / "run").episodes) == 5
     path.write_bytes(record)
     with pytest.raises(BadInput, match="1 records are not in it"):
-        read_run(tmp_path / "run")
+        _ = FinishedRun(tmp_path / "run").table
     shutil.rmtree(tmp_path / "run/episodes")
     (tmp_path / "run" / RESULTS_FILE).write_bytes(old)
-    assert len(read_run(tmp_path / "run").episodes) == 6
+    assert len(FinishedRun(tmp_path / "run").episodes) == 6
 
 
 LIMITED = """

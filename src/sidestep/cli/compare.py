@@ -36,7 +36,7 @@ def compare(
         raise BadInput("--all shows every metric; leave out either --all or --metric")
     load_metrics(metric or ())  # an unknown name is an error
     with quiet_stdout(as_json), opened_runs(runs) as opened:
-        document = compare_runs(opened, None if every else metric or HEADLINES, baseline, shown=runs)
+        document = compare_runs(opened, None if every else metric or HEADLINES, baseline)
     if as_json:
         print_json(document)
     else:

@@ -83,8 +83,9 @@ def import_(
     """Turn logs of real robots, or of people in a robot's place, into records and score them."""
     from sidestep.records.logs.drive import ReadOptions
     from sidestep.report.terminal import print_summary
+    from sidestep.runs.finished import FinishedRun
     from sidestep.runs.from_logs import import_logs
-    from sidestep.runs.score import read_run, summarise
+    from sidestep.runs.score import summarise
 
     with quiet_stdout(as_json):
         build = _build_options(
@@ -95,7 +96,7 @@ def import_(
             time_unit=time_unit,
         )  # fmt: skip
         imported = import_logs(logs, out, build, format_name=format_name, read=read, tell=say)
-        summary = summarise(read_run(out))
+        summary = summarise(FinishedRun(out).table)
     if as_json:
         records = [
             {"scenario": record.scenario.name, "outcome": record.outcome.value, "digest": record.digest}

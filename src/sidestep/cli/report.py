@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,6 +38,9 @@ Camera = Annotated[
 ]
 Size = Annotated[str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --films: size of each picture in pixels.")]
 
+if TYPE_CHECKING:
+    from sidestep.runs.finished import FinishedRun
+
 
 @verb
 def report(
@@ -54,17 +57,16 @@ def report(
     """Write a self-contained HTML report about one or more runs."""
     from sidestep.leaderboard.unpack import is_pack, opened_runs
     from sidestep.report import write_report
-    from sidestep.runs.folder import load_run
 
     if films is None and (film_policy or camera or size):
         raise BadInput("--film-policy, --camera and --size say what --films films; give --films DIR too")
-    with quiet_stdout(as_json), opened_runs(runs) as folders:
-        for folder in folders:
-            load_run(folder)
+    with quiet_stdout(as_json), opened_runs(runs) as opened:
+        for run in opened:
+            _ = run.plan  # an error if it is not a run folder
         beside = runs[0].with_suffix(".html") if is_pack(runs[0]) else runs[0] / "report.html"
         path = out if out is not None else beside
-        film = _filming(folders, films, film_policy, camera, size) if films is not None else list
-        files = write_report(folders, path, tables, {"strip": strip} if strip is not None else {})
+        film = _filming(opened, films, film_policy, camera, size) if films is not None else list
+        files = write_report(opened, path, tables, {"strip": strip} if strip is not None else {})
         made = film()
     if as_json:
         written = {"files": [str(file) for file in files]} if tables is not None else {}
@@ -80,20 +82,19 @@ def report(
 
 
 def _filming(
-    runs: list[Path], folder: Path, policies: list[str] | None, camera: list[str] | None, size: str | None
+    runs: list[FinishedRun], folder: Path, policies: list[str] | None, camera: list[str] | None, size: str | None
 ) -> Callable[[], list[Path]]:
     """The function that makes the films; raises an error now if they cannot be made."""
     from sidestep._util.progress import progress_bar
     from sidestep.cli.cameras import check_filming, sized, split_names
     from sidestep.report.papers import FILM_CAMERAS, FILM_SIZE, choose_section_films, make_section_films
     from sidestep.report.selection import label_episodes
-    from sidestep.runs.score import read_run
     from sidestep.types.sensors import CameraSettings
 
     settings = sized(CameraSettings(), size or "x".join(map(str, FILM_SIZE)))
     cameras = split_names(camera, FILM_CAMERAS)
     check_filming(cameras, ("rgb",))
-    chosen = choose_section_films(label_episodes([read_run(run) for run in runs]), policies or ())
+    chosen = choose_section_films(label_episodes(runs), policies or ())
 
     def make() -> list[Path]:
         with progress_bar("filming") as move:

@@ -24,8 +24,8 @@ def score(
     from sidestep.report.terminal import print_summary
     from sidestep.runs.score import score_run, summarise
 
-    with quiet_stdout(as_json), opened_runs([run]) as [folder]:
-        scored = score_run(folder, dialect, metric or None)
+    with quiet_stdout(as_json), opened_runs([run]) as [opened]:
+        scored = score_run(opened, dialect, metric or None)
         summary = summarise(scored) | {"run": str(run)}
     for message in scored.unreadable:
         say(f"not scored: {message}")

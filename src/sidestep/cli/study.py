@@ -198,14 +198,14 @@ def rehearse(
     as_json: AsJson = False,
 ) -> None:
     """Let simulated raters rate the episodes of a run and analyse their answers, which are marked as simulated."""
-    from sidestep.runs.score import read_run
+    from sidestep.runs.finished import FinishedRun
     from sidestep.studies.ratings import analyse as analyse_ratings
     from sidestep.studies.ratings import load_questionnaire
     from sidestep.studies.ratings.metric_model import metrics_by_digest
     from sidestep.studies.ratings.simulated import load_mapping, rated_runs, simulate_ratings
 
     with quiet_stdout(as_json):
-        known, episodes = load_questionnaire(questionnaire), read_run(run).episodes
+        known, episodes = load_questionnaire(questionnaire), FinishedRun(run).episodes
         ratings = simulate_ratings(rated_runs(episodes, known), known, raters, seed, load_mapping(mapping))
         document = analyse_ratings(ratings, out, known, metrics=metrics_by_digest(episodes))
     if as_json:

@@ -1,6 +1,7 @@
-"""Does a run folder hold what its plan says? ``audit_run`` reads every record, scores it anew and compares with the
-table of results. It finds results that were edited, episodes that were dropped, repeated or put in another's place, and
-records that were changed. It does not run anything: a record that is consistent but invented is found by ``verify``.
+"""Check that a run folder holds what its plan says. ``audit_run`` reads every record, scores it again and compares the
+scores with the table of results. It finds results that were edited, episodes that were dropped, repeated or put in
+another's place, and records that were changed. It runs nothing: a record that is consistent but invented is found by
+``verify``.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from pathlib import Path
 from sidestep.errors import BadInput, RecordError
 from sidestep.metrics.score import EpisodeScores, common_source, score_episode
 from sidestep.metrics.sources import DEFAULT_DIALECT
-from sidestep.records import load_record
-from sidestep.runs.episode import EpisodeTask, existing_record
-from sidestep.runs.folder import EPISODES, RESULTS_FILE, RunFile, load_results, load_run, pack
+from sidestep.runs.episode import EpisodeTask, differing_identity
+from sidestep.runs.finished import FinishedRun, ScoredRun, as_finished
+from sidestep.runs.folder import EPISODES, RESULTS_FILE, pack
 from sidestep.runs.runner import tasks_of
-from sidestep.runs.score import ScoredRun
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
 
@@ -44,9 +44,9 @@ class Problem:
 class Audit:
     """A run folder as its records have it."""
 
-    run: RunFile
+    run: FinishedRun
     scored: ScoredRun
-    """Scored anew, in the order of the plan; only records that are whole and in their place."""
+    """Scored again, in the order of the plan; only records that are whole and in their place."""
     problems: tuple[Problem, ...]
 
     def problems_of(self, policy: str) -> tuple[Problem, ...]:
@@ -54,17 +54,18 @@ class Audit:
         return tuple(problem for problem in self.problems if problem.policy in ("", policy))
 
 
-def audit_run(folder: Path) -> Audit:
+def audit_run(given: FinishedRun | Path) -> Audit:
     """Check the records and results of a run folder against its plan."""
-    run = load_run(folder)
-    results, dialect, problems = _results(folder)
-    tasks = tasks_of(run.plan, folder)
-    skipped = {(entry.policy, entry.scenario, entry.seed): entry.reason for entry in run.skipped}
+    run = as_finished(given)
+    folder, file = run.folder, run.description
+    results, dialect, problems = _results(run)
+    tasks = tasks_of(file.plan, folder)
+    skipped = {(entry.policy, entry.scenario, entry.seed): entry.reason for entry in file.skipped}
     episodes: list[EpisodeScores] = []
     digests: dict[str, EpisodeTask] = {}
     for task in tasks:
         key = _key_of_task(task)
-        record, problem = _record(task, skipped.get(key))
+        record, problem = _record(run, task, skipped.get(key))
         if record is None:
             problems += [problem] if problem is not None else []
             continue
@@ -85,17 +86,18 @@ def audit_run(folder: Path) -> Audit:
     if not episodes:
         raise BadInput(f"{folder}: no record of its plan can be read: {problems[0].text}")
     source = common_source(episode.source for episode in episodes)
-    return Audit(run, ScoredRun(folder, run.plan.suite, source, dialect, tuple(episodes)), tuple(problems))
+    scored = ScoredRun(folder, file.plan.suite, source, dialect, tuple(episodes))
+    return Audit(run, scored, tuple(problems))
 
 
 def _key_of_task(task: EpisodeTask) -> Key:
     return task.policy.name, task.scenario.name, task.seed
 
 
-def _results(folder: Path) -> tuple[dict[Key, EpisodeScores], str, list[Problem]]:
+def _results(run: FinishedRun) -> tuple[dict[Key, EpisodeScores], str, list[Problem]]:
     """The table of results by episode; what it has twice is a problem."""
     try:
-        listed, dialect = load_results(folder / RESULTS_FILE)
+        listed, dialect = run.rows
     except BadInput as error:
         return {}, DEFAULT_DIALECT, [Problem("results", str(error))]
     found: dict[Key, EpisodeScores] = {}
@@ -109,19 +111,18 @@ def _results(folder: Path) -> tuple[dict[Key, EpisodeScores], str, list[Problem]
     return found, dialect, problems
 
 
-def _record(task: EpisodeTask, skipped: str | None) -> tuple[EpisodeRecord | None, Problem | None]:
+def _record(run: FinishedRun, task: EpisodeTask, skipped: str | None) -> tuple[EpisodeRecord | None, Problem | None]:
     policy = task.policy.name
     if not task.path.exists():
         if skipped is not None:
             return None, Problem("skipped", f"{task.label}: skipped in the run ({skipped[:200]})", policy)
         return None, Problem("missing", f"{task.label}: the plan has this episode, but there is no record", policy)
-    record = existing_record(task)
-    if record is not None:
-        return record, None
     try:
-        found = load_record(task.path)
+        found = run.load(task.path)
     except RecordError as error:
         return None, Problem("record", str(error).replace(str(task.path), task.path.name), policy)
+    if not differing_identity(task, found):
+        return run.with_counterfactual(found, task.path), None
     what = f"{found.policy.name} {found.policy.version} · {found.scenario.name} · seed {found.seed} · {found.mode}"
     text = f"{task.label}: the record in its place is of another episode, code or mode ({what})"
     return None, Problem("misplaced", text, policy)

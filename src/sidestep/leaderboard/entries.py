@@ -145,7 +145,7 @@ def _scenarios_hash(scenarios: Iterable[Scenario]) -> str:
 def make_entries(found: PackVerification, held_out: Sequence[HeldOut], date: str, version: str) -> list[BoardEntry]:
     """The entries of a pack that is open."""
     pack, audit = found.pack, found.audit
-    run, plan = audit.run, audit.run.plan
+    run, plan = audit.run.description, audit.run.plan
     episodes = by_policy(audit.scored.episodes)
     track, reason = track_of(plan, held_out)
     entries = []

@@ -27,6 +27,7 @@ from sidestep.report.html import write_report
 from sidestep.report.selection import policy_colours
 from sidestep.report.summary import Summary, summarise
 from sidestep.report.viewer.page import style, templates
+from sidestep.runs.finished import FinishedRun
 from sidestep.runs.folder import safe_name
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
@@ -113,7 +114,7 @@ def write_board(
                 seen.add(pack.sha256)
                 found = check_unpacked(pack, settings.verify, settings.workers, trust=settings.trust, each=True)
                 new = make_entries(found, held_out, written.date().isoformat(), __version__)
-                _publish(pack, new, out, settings)
+                _publish(pack, found.audit.run, new, out, settings)
         except SidestepError as error:
             refused.append((path.name, str(error).removeprefix(f"{path}: ").replace(str(path), path.name)))
             continue
@@ -132,7 +133,7 @@ def write_board(
     return board
 
 
-def _publish(pack: Pack, entries: Sequence[BoardEntry], out: Path, settings: Settings) -> None:
+def _publish(pack: Pack, run: FinishedRun, entries: Sequence[BoardEntry], out: Path, settings: Settings) -> None:
     """Copy the pack and write its report, unless something is wrong with it."""
     if settings.packs:
         target = out / "packs" / pack_file(entries[0])
@@ -140,7 +141,7 @@ def _publish(pack: Pack, entries: Sequence[BoardEntry], out: Path, settings: Set
         with whole_file(target) as temporary:
             shutil.copyfile(pack.path, temporary)
     if settings.reports and not any(entry.reasons for entry in entries):
-        write_report([pack.folder], out / "reports" / f"{pack.sha256[:10]}.html")
+        write_report([run], out / "reports" / f"{pack.sha256[:10]}.html")
 
 
 def pack_file(entry: BoardEntry) -> str:

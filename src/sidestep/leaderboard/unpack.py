@@ -23,6 +23,7 @@ from sidestep._util.reading import MOST_BYTES, is_file, parse_json
 from sidestep.errors import BadInput
 from sidestep.leaderboard.pack import BLOCK, MEMBER, PACK_FILE, PACK_FORMAT, SIGNATURE_FILE, SUMS_FILE, sha256_of
 from sidestep.leaderboard.signatures import Signature, check_signature
+from sidestep.runs.finished import FinishedRun
 from sidestep.runs.folder import RESULTS_FILE, RUN_FILE, safe_name
 
 ZIP_BEGINS = b"PK\x03\x04"
@@ -94,10 +95,13 @@ def unpacked(path: Path) -> Iterator[Pack]:
 
 
 @contextmanager
-def opened_runs(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """Run folders: each path as it is, or the folder that a pack was unpacked into."""
+def opened_runs(paths: Sequence[Path]) -> Iterator[list[FinishedRun]]:
+    """The run in each path, which is a run folder or a pack. What was unpacked is deleted in the end."""
     with ExitStack() as stack:
-        yield [stack.enter_context(unpacked(path)).folder if is_pack(path) else path for path in paths]
+        yield [
+            FinishedRun(stack.enter_context(unpacked(path)).folder if is_pack(path) else path, shown=path)
+            for path in paths
+        ]
 
 
 def _checked_members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:

@@ -49,7 +49,7 @@ class PackVerification:
 
     def as_json(self) -> dict[str, Any]:
         """The document of ``sidestep verify PACK --json``: that of a run, and what is known of the pack."""
-        signature, run = self.pack.signature, self.audit.run
+        signature, run = self.pack.signature, self.audit.run.description
         return {
             **self.again.as_json(),
             "pack": {

@@ -54,8 +54,8 @@ def pooled_rate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Rate:
-    """100 · Σ counts / Σ metres. Interval: episodes, or clusters called ``names``, are resampled and both sums taken
-    anew (percentiles). Poisson's limits where nothing was counted, where there is one episode, and over less than
+    """100 · Σ counts / Σ metres. Interval: percentiles of the ratio of both sums over resampled episodes, or clusters
+    called ``names``. Poisson's limits where nothing was counted, where there is one episode, and over less than
     ``LEAST_TOTAL_M``, where the rate itself is not given."""
     count, total = float(counts.sum()), float(metres.sum())
     if total <= 0:
@@ -64,11 +64,24 @@ def pooled_rate(
     if few or count == 0 or len(counts) < 2:
         low, high = (100 * limit / total for limit in poisson_limits(count, confidence))
         return Rate(None if few else 100 * count / total, low, high, count, total)
-    pair = _by_cluster(np.stack([counts, metres]), number_clusters(names) if names else None)
-    sums = resampled_sums(pair, resamples, seed)
-    ratios = 100 * sums[0][sums[1] > 0] / sums[1][sums[1] > 0]
-    low, high = (float(limit) for limit in np.quantile(ratios, [(1 - confidence) / 2, (1 + confidence) / 2]))
+    clusters = number_clusters(names) if names else None
+    low, high = ratio_limits(np.stack([counts, metres]), clusters, 100, confidence, resamples, seed)
     return Rate(100 * count / total, low, high, count, total)
+
+
+def ratio_limits(
+    pair: FloatArray,
+    clusters: IntArray | None = None,
+    factor: float = 1.0,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Percentiles of ``factor`` · Σ pair[0] / Σ pair[1] over resampled columns, or clusters of columns."""
+    sums = resampled_sums(_by_cluster(pair, clusters), resamples, seed)
+    ratios = factor * sums[0][sums[1] > 0] / sums[1][sums[1] > 0]
+    low, high = np.quantile(ratios, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,7 @@ from sidestep.report.table_model import LEAST_FOR_A_STAR, Row, Table
 from sidestep.report.table_writer import html, write_tables
 from sidestep.report.viewer.pack import pack_replays
 from sidestep.report.viewer.page import script, style, templates
-from sidestep.runs.folder import RUN_FILE, load_run
-from sidestep.runs.score import ScoredRun, read_run
+from sidestep.runs.finished import FinishedRun, as_finished
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
 
@@ -222,16 +221,19 @@ def _stops(counts: Counter[str]) -> str:
 
 
 def write_report(
-    run_folders: Sequence[Path], out: Path, tables: Path | None = None, options: Mapping[str, str] | None = None
+    given: Sequence[FinishedRun | Path],
+    out: Path,
+    tables: Path | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Write ``out`` (HTML) and, beside it, ``.csv`` and ``.tex`` tables of the same numbers.
 
     ``tables``: a folder for tables and plots as files of their own, whose paths are returned. ``options`` are for the
     sections about certain suites: ``strip``, the scenario of SocNavBench's film strip.
     """
-    if not run_folders:
+    if not given:
         raise BadInput("a report needs at least one run folder")
-    runs = [read_run(Path(folder)) for folder in run_folders]
+    runs = [as_finished(run) for run in given]
     labelled = label_episodes(runs)
     summaries = summarise_suites([replace(item.scores, policy=item.label) for item in labelled])
     colours = policy_colours(list(dict.fromkeys(item.label for item in labelled)))
@@ -259,7 +261,7 @@ def _render(
     summaries: Sequence[Summary],
     colours: dict[str, str],
     labelled: Sequence[LabelledEpisode],
-    runs: Sequence[ScoredRun],
+    runs: Sequence[FinishedRun],
     sections: Sequence[SectionContent],
     out: Path,
 ) -> str:
@@ -300,7 +302,7 @@ def _all_columns(columns: Sequence[Sequence[MetricColumn]]) -> list[MetricColumn
     return list({column.name: column for part in columns for column in part}.values())
 
 
-def _facts(labelled: Sequence[LabelledEpisode], runs: Sequence[ScoredRun]) -> list[tuple[str, Any]]:
+def _facts(labelled: Sequence[LabelledEpisode], runs: Sequence[FinishedRun]) -> list[tuple[str, Any]]:
     seeds = sorted({item.scores.seed for item in labelled})
     shown = ", ".join(map(str, seeds)) if len(seeds) <= 6 else f"{seeds[0]} … {seeds[-1]} ({len(seeds)})"
     return [
@@ -313,12 +315,11 @@ def _facts(labelled: Sequence[LabelledEpisode], runs: Sequence[ScoredRun]) -> li
     ]
 
 
-def _provenance(run: ScoredRun) -> dict[str, Any]:
+def _provenance(run: FinishedRun) -> dict[str, Any]:
     facts: list[tuple[str, Any]] = [("Suite", run.suite), ("People", run.source), ("Metric dialect", run.dialect)]
     policies: list[dict[str, Any]] = []
     skipped: Sequence[Any] = ()
-    if (run.folder / RUN_FILE).is_file():
-        file = load_run(run.folder)
+    if (file := run.file) is not None:
         facts += [("Sidestep", file.package_version), ("Commit", file.commit or "unknown")]
         facts += [("Mode", file.plan.mode), ("Seeds", ", ".join(map(str, file.plan.seeds)))]
         facts += [("Complete", "yes" if file.complete else "no: some of its episodes have not been run")]

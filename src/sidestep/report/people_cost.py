@@ -1,5 +1,5 @@
-"""The section of a report about what the robot cost people: a table of the metrics that compare with counterfactuals, and the
-delay of every person by policy."""
+"""The section of a report about what the robot cost people: a table of the metrics that compare with counterfactuals,
+and the delay of every person by policy."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from sidestep.errors import RecordError
 from sidestep.metrics.people_cost import DELAY, people_costs
-from sidestep.records import load_record
-from sidestep.records.counterfactuals import with_counterfactual
 from sidestep.report.selection import LabelledEpisode
 from sidestep.report.summary import Summary
 from sidestep.report.table_model import Table
 from sidestep.runs.counterfactuals import COST_METRICS
-from sidestep.runs.folder import episode_path
 
 MOST_EPISODES = 40
 """Whose people the plot shows, per policy: spread evenly over those that have values."""
@@ -60,13 +56,10 @@ def delays(items: Sequence[LabelledEpisode]) -> list[float]:
     chosen = np.unique(np.linspace(0, len(known) - 1, min(len(known), MOST_EPISODES)).round().astype(int))
     found: list[float] = []
     for item in (known[k] for k in chosen.tolist()):
-        scores = item.scores
-        path = episode_path(item.run.folder, scores.policy, scores.scenario, scores.seed)
-        try:
-            costs = people_costs(with_counterfactual(load_record(path), path))[DELAY]
-        except RecordError:
-            continue
-        found += costs[np.isfinite(costs)].tolist()
+        record = item.run.record(item.scores, counterfactual=True)
+        if record is not None:
+            costs = people_costs(record)[DELAY]
+            found += costs[np.isfinite(costs)].tolist()
     return found
 
 

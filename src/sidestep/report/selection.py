@@ -1,5 +1,5 @@
-"""Which episodes a report embeds and which are filmed: each policy's worst and best first. Also reads the chosen
-records, and leaves out those that cannot be read or are not the ones that were scored.
+"""Which episodes a report embeds and which are filmed: each policy's worst and best first. Records that
+cannot be read, or are not the ones that were scored, are left out.
 """
 
 from __future__ import annotations
@@ -7,16 +7,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from sidestep.errors import RecordError
 from sidestep.metrics.score import EpisodeScores
-from sidestep.records import load_record
 from sidestep.render.top_view import palette
-from sidestep.runs.folder import RUN_FILE, episode_path, safe_name
-from sidestep.runs.score import ScoredRun, record_paths
+from sidestep.runs.finished import FinishedRun
+from sidestep.runs.folder import safe_name
 from sidestep.types.outcome import PRECEDENCE, Outcome
 from sidestep.types.record import EpisodeRecord
+from sidestep.types.scenario import Scenario
 
 MOST_REPLAYS = 40
 ENOUGH_M = 1.2
@@ -30,7 +28,7 @@ SEVERITY: tuple[Outcome, ...] = (*COLLISIONS, *(outcome for outcome in PRECEDENC
 class LabelledEpisode:
     """An episode of a run, and the name under which the report shows its policy."""
 
-    run: ScoredRun
+    run: FinishedRun
     scores: EpisodeScores
     label: str
 
@@ -39,8 +37,18 @@ class LabelledEpisode:
         """Whether it ended with anything but success."""
         return self.scores.outcome != Outcome.SUCCESS
 
+    @property
+    def record(self) -> EpisodeRecord | None:
+        """Its record; None if that cannot be read or is not the one that was scored."""
+        return self.run.record(self.scores)
 
-def label_episodes(runs: Sequence[ScoredRun]) -> list[LabelledEpisode]:
+    @property
+    def scenario(self) -> Scenario | None:
+        """Its scenario in the plan of the run; None for records without a run folder."""
+        return self.run.scenarios.get(self.scores.scenario)
+
+
+def label_episodes(runs: Sequence[FinishedRun]) -> list[LabelledEpisode]:
     """Every episode with its run. A policy that several runs of a suite share is told apart by the run's name."""
     holders = Counter(pair for run in runs for pair in {(each.suite, each.policy) for each in run.episodes})
     names = [run.folder.resolve().name for run in runs]
@@ -104,27 +112,10 @@ def choose_replays(episodes: Sequence[LabelledEpisode], most: int = MOST_REPLAYS
 
 
 def load_episodes(chosen: Sequence[LabelledEpisode]) -> Iterator[tuple[str, EpisodeRecord]]:
-    """(policy label, record) of each that can be read and is the one that was scored."""
-    plain: dict[Path, dict[str, Path]] = {}
+    """(policy label, record) of each whose record can be read and is the one that was scored."""
     for item in chosen:
-        folder, scores = item.run.folder, item.scores
-        if (folder / RUN_FILE).is_file():
-            path: Path | None = episode_path(folder, scores.policy, scores.scenario, scores.seed)
-        else:
-            if folder not in plain:
-                plain[folder] = {record.digest: path for path, record in _readable(record_paths(folder))}
-            path = plain[folder].get(scores.digest)
-        for _, record in _readable([path] if path is not None and path.is_file() else []):
-            if record.digest == scores.digest:
-                yield item.label, record
-
-
-def _readable(paths: Sequence[Path]) -> Iterator[tuple[Path, EpisodeRecord]]:
-    for path in paths:
-        try:
-            yield path, load_record(path)
-        except RecordError:
-            continue
+        if (record := item.record) is not None:
+            yield item.label, record
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from sidestep import registry
 from sidestep.interfaces import Metric
 from sidestep.metrics.aggregate import ResultTable, aggregate
-from sidestep.metrics.aggregate import Summary as MetricSummary
+from sidestep.metrics.estimates import Estimate
 from sidestep.metrics.observed import (
     ObservationClass,
     Observed,
@@ -26,7 +26,6 @@ from sidestep.report.table_model import (
     HERE,
     Cell,
     Column,
-    Estimate,
     NumberFormat,
     Row,
     Section,
@@ -249,13 +248,12 @@ def summarise(episodes: Sequence[EpisodeScores]) -> Summary:
     suites = dict.fromkeys(episode.suite for episode in episodes)
     units = {name: result.unit for episode in episodes for name, result in episode.metrics.items()}
     table = aggregate(episodes, directions=directions())
-    reasons = _reasons(episodes)
     alike = comparable(episodes) if len(suites) == 1 else set()
     classes = {policy: observation_class(entry.observed) for policy, entry in table.policies.items()}
     inside = races({policy: kind for policy, kind in classes.items() if not table.policies[policy].privileged})
     columns = []
     for name in _ordered(units):
-        column = _column(name, units[name], table, reasons)
+        column = _column(name, units[name], table)
         marks: dict[str, bool] = {}
         for race in inside:
             able = alike & race & contenders(table, among=race)
@@ -297,30 +295,8 @@ def _ordered(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (table.index(name) if name in table else len(table), name))
 
 
-def _reasons(episodes: Sequence[EpisodeScores]) -> dict[tuple[str, str], str]:
-    """(policy, metric) → why the first episode without a value has none."""
-    reasons: dict[tuple[str, str], str] = {}
-    for episode in episodes:
-        for name, result in episode.metrics.items():
-            if not result.valid:
-                reasons.setdefault((episode.policy, name), result.reason)
-    return reasons
-
-
-def _column(
-    name: str, unit: str, table: ResultTable, reasons: Mapping[tuple[str, str], str] | None = None
-) -> MetricColumn:
-    estimates = {
-        policy: _estimate(entry.metrics.get(name), entry.episodes, (reasons or {}).get((policy, name), "not scored"))
-        for policy, entry in table.policies.items()
-    }
-    return metric_column(name, unit, estimates)
-
-
-def _estimate(found: MetricSummary | None, of: int, reason: str = "") -> Estimate:
-    if found is None or (found.mean is None and not found.bound):
-        return Estimate(of=of, reason=reason)
-    return Estimate(found.mean, found.low, found.high, found.n, of, found.bound)
+def _column(name: str, unit: str, table: ResultTable) -> MetricColumn:
+    return metric_column(name, unit, {policy: entry.estimate(name) for policy, entry in table.policies.items()})
 
 
 def _best_of(column: MetricColumn, candidates: Collection[str]) -> set[str]:
@@ -335,7 +311,7 @@ def contenders(table: ResultTable, by: str = "success", among: Collection[str] |
     are the limit, not contenders. ``by``: another metric of which more is better; ``among``: only these."""
     names = [policy for policy in table.policies if among is None or policy in among]
     fair = {policy: table.policies[policy] for policy in names if not table.policies[policy].privileged}
-    return within_reach({policy: _estimate(entry.metrics.get(by), 0) for policy, entry in fair.items()})
+    return within_reach({policy: entry.estimate(by) for policy, entry in fair.items()})
 
 
 def contact_free(summary: Summary) -> MetricColumn:

@@ -1,5 +1,6 @@
-"""A table as data: columns, sections, rows and cells, each cell an estimate with its 95 % interval, and the rules for
-the best of a column and for averages. ``table_writer`` writes it in every form.
+"""A table as data: columns, sections, rows and cells, each cell an estimate with its 95 % interval
+(``sidestep.metrics.estimates``), and the rules for the best of a column and for averages. ``table_writer`` writes it in
+every form.
 """
 
 from __future__ import annotations
@@ -8,107 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import floor, log10
 
-import numpy as np
-
 from sidestep.interfaces import Direction
+from sidestep.metrics.estimates import Estimate
 from sidestep.metrics.observed import ObservationClass, races
-from sidestep.metrics.rates import pooled_rate
-from sidestep.metrics.statistics import bootstrap_means, number_clusters, proportion, resampled_sums
-from sidestep.types.base import FloatArray, IntArray
 
-CONFIDENCE = 0.95
-RESAMPLES = 2000
 LEAST_FOR_A_STAR = 10
 """A mean over fewer values is never marked as the best."""
 HERE, PUBLISHED, AVERAGE = "here", "published", "average"
 NONE = "–"
 ARROWS: dict[str, str] = {"higher": "↑", "lower": "↓", "none": ""}
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """``n`` of ``of`` episodes have a value. ``value`` None: none has; ``low`` and ``high`` None: too few have."""
-
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int = 0
-    of: int = 0
-    bound: str = ""
-    """Of a rate over too few metres, which has no value: its bound and count."""
-    sd: float | None = None
-    """Standard deviation over episodes, where it is shown in place of an interval."""
-    reason: str = ""
-    """Why there is no value."""
-
-    @property
-    def reach(self) -> tuple[float, float]:
-        """The interval, or the value alone; only where there is a value."""
-        assert self.value is not None
-        return self.value if self.low is None else self.low, self.value if self.high is None else self.high
-
-
-def _known(values: Sequence[float | None], clusters: Sequence[str] | None) -> tuple[FloatArray, IntArray | None]:
-    """The values that exist, and their clusters: episodes that share a town or a site are resampled together."""
-    present = [k for k, value in enumerate(values) if value is not None]
-    numbers = number_clusters([clusters[k] for k in present]) if clusters else None
-    return np.array([values[k] for k in present], dtype=np.float64), numbers
-
-
-def rate(values: Sequence[float | None], clusters: Sequence[str] | None = None) -> Estimate:
-    """Share of episodes in which something holds (1, else 0), with Wilson's interval."""
-    known, numbers = _known(values, clusters)
-    if not len(known):
-        return Estimate(of=len(values))
-    return Estimate(float(known.mean()), *proportion(known, CONFIDENCE, numbers), len(known), len(values))
-
-
-def mean(values: Sequence[float | None], clusters: Sequence[str] | None = None) -> Estimate:
-    """Mean over the episodes that have a value, with the bootstrap's interval; no interval where all values are 0."""
-    known, numbers = _known(values, clusters)
-    if not len(known):
-        return Estimate(of=len(values))
-    if len(known) < 2 or not known.any():
-        return Estimate(float(known[0]), None, None, len(known), len(values))
-    low, high = bootstrap_means(known[None], CONFIDENCE, resamples=RESAMPLES, clusters=numbers)
-    return Estimate(float(known.mean()), float(low[0]), float(high[0]), len(known), len(values))
-
-
-def share(values: Sequence[float | None], clusters: Sequence[str] | None = None) -> Estimate:
-    """Mean of shares, 0 to 1. Where all are 0 or 1 they are a rate: the bootstrap's interval would be too short."""
-    if {value for value in values if value is not None} <= {0.0, 1.0}:
-        return rate(values, clusters)
-    found = mean(values, clusters)
-    if found.low is None or found.high is None:
-        return found
-    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
-
-
-def ratio_of_sums(above: Sequence[float], below: Sequence[float], factor: float = 1.0) -> Estimate:
-    """``factor`` · Σ above ÷ Σ below, so that long episodes count for more. Interval: percentiles over resampled
-    episodes."""
-    pair = np.array([above, below], dtype=np.float64)
-    n = pair.shape[1]
-    if not n or pair[1].sum() <= 0:
-        return Estimate(of=n)
-    value = float(factor * pair[0].sum() / pair[1].sum())
-    if n < 2 or value == 0:
-        return Estimate(value, None, None, n, n)
-    sums = resampled_sums(pair, RESAMPLES, seed=0)
-    ratios = factor * sums[0][sums[1] > 0] / sums[1][sums[1] > 0]
-    low, high = np.quantile(ratios, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Estimate(value, float(low), float(high), n, n)
-
-
-def count_rate(
-    counts: Sequence[float], distances_m: Sequence[float], clusters: Sequence[str] | None = None
-) -> Estimate:
-    """Counts per 100 m of all distances together; over less than 100 m a bound with the count."""
-    if not len(counts):
-        return Estimate()
-    names = list(clusters) if clusters else None
-    found = pooled_rate(np.array(counts, float), np.array(distances_m, float), names, CONFIDENCE, RESAMPLES)
-    return Estimate(found.value, found.low, found.high, len(counts), len(counts), found.bound)
 
 
 @dataclass(frozen=True)

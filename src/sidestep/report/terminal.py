@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table as TerminalTable
 from rich.text import Text
 
+from sidestep.metrics.estimates import Estimate
 from sidestep.metrics.observed import CLASS_WORDS, describe_observed
 from sidestep.report.summary import (
     SUCCESS_MEANS,
@@ -19,7 +20,7 @@ from sidestep.report.summary import (
     metric_column,
     metric_rows,
 )
-from sidestep.report.table_model import HERE, Cell, Column, Estimate, Row, Section, Table
+from sidestep.report.table_model import HERE, Cell, Column, Row, Section, Table
 from sidestep.report.table_writer import print_table
 
 

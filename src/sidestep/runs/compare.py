@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.metrics.estimates import mean_value
 from sidestep.metrics.observed import (
     ObservationClass,
     Observed,
@@ -43,7 +44,7 @@ from sidestep.metrics.statistics import (
     sign_flip_p,
     wilcoxon_p,
 )
-from sidestep.runs.score import ScoredRun, read_run
+from sidestep.runs.finished import FinishedRun, as_finished
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import Outcome
 
@@ -89,16 +90,13 @@ class Entry:
 
 
 def compare_runs(
-    folders: Sequence[Path],
+    given: Sequence[FinishedRun | Path],
     metrics: Sequence[str] | None = HEADLINES,
     baseline: str | None = None,
-    shown: Sequence[Path] | None = None,
 ) -> dict[str, Any]:
     """Every pair of policies of the runs that share episodes, suite by suite; with ``baseline``, a policy or label,
-    only the pairs with it. ``metrics`` None: all that both have. ``shown``: how to name the
-    folders, where they are unpacked packs."""
-    folders_shown = folders if shown is None else shown
-    runs = [replace(read_run(run), folder=name) for run, name in zip(folders, folders_shown, strict=True)]
+    only the pairs with it. ``metrics`` None: all that both have."""
+    runs = [as_finished(run) for run in given]
     dialects = {run.dialect for run in runs}
     if len(dialects) > 1:
         raise BadInput(
@@ -113,7 +111,7 @@ def compare_runs(
     classes = {entry.label: observation_class(entry.observed) for entry in entries}
     _correct(pairs, {entry.label for entry in entries if entry.privileged}, classes)
     return {
-        "runs": [str(folder) for folder in folders_shown],
+        "runs": [str(run.shown) for run in runs],
         "dialect": dialects.pop(),
         "entries": [
             {
@@ -204,14 +202,14 @@ def _check_people(a: Entry, b: Entry) -> None:
             )
 
 
-def label_entries(runs: Sequence[ScoredRun]) -> list[Entry]:
+def label_entries(runs: Sequence[FinishedRun]) -> list[Entry]:
     """Every policy of every run; named after the policy, or policy@run where that is not enough."""
     found = [(run, policy, episodes) for run in runs for policy, episodes in by_policy(run.episodes).items()]
     times = Counter(policy for _, policy, _ in found)
     return [
         Entry(
-            policy if times[policy] == 1 else f"{policy}@{run.folder}",
-            str(run.folder),
+            policy if times[policy] == 1 else f"{policy}@{run.shown}",
+            str(run.shown),
             policy,
             {(each.suite, each.scenario, each.seed): each for each in episodes},
         )
@@ -287,7 +285,7 @@ def _compare_means(name: str, pairs: list[Pair]) -> _Compared:
     difference = values[:, 1] - values[:, 0]
     n = len(difference)
     low, high, p = _judge(difference, clusters, known[0][0].metrics[name].unit)
-    means = (float(values[:, 0].mean()), float(values[:, 1].mean()), float(difference.mean()))
+    means = (mean_value(values[:, 0]), mean_value(values[:, 1]), float(difference.mean()))
     return _Compared(n, _count(clusters, n), *means, low, high, p)
 
 

@@ -1,5 +1,5 @@
-"""The counterfactuals of a run: every episode once more without the robot, one for all policies, and the metrics that compare
-with them. ``records.counterfactuals`` says where they lie."""
+"""The counterfactuals of a run, which are its episodes without the robot, one for all policies, and the metrics that
+compare with them. ``records.counterfactuals`` names their files."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ class CounterfactualResult:
 def make_counterfactuals(
     folder: Path, workers: int = 1, progress: CounterfactualProgress | None = None
 ) -> CounterfactualResult:
-    """Simulate the counterfactual of every scenario and seed of the run that has a record, as long as the longest of its
-    records, and write the metrics that compare with it into ``results.parquet``. Counterfactuals that are there are kept."""
+    """Simulate the counterfactual of every scenario and seed of the run that has a record, as long as the longest of
+    its records, and write the metrics that compare with it into the tables of results. Counterfactuals that are there
+    are kept."""
     plan = load_run(folder).plan
     if plan.suite == "log":
         raise BadInput(
@@ -94,15 +95,17 @@ def run_counterfactual_task(task: EpisodeTask, steps: Mapping[Path, int]) -> Tas
 
 
 def score_costs(folder: Path) -> None:
-    """Put the metrics that need counterfactuals into the run's table; all other values stay as they are."""
+    """Put the metrics that need counterfactuals into the run's table of every dialect; all other values stay as they
+    are."""
     if not (folder / RESULTS_FILE).is_file():
         score_run(folder)
         return
     plan = load_run(folder).plan
     tasks = {(task.policy.name, task.scenario.name, task.seed): task for task in tasks_of(plan, folder)}
-    episodes, dialect = load_results(folder / RESULTS_FILE)
-    scored = [_with_costs(each, tasks.get((each.policy, each.scenario, each.seed)), dialect) for each in episodes]
-    save_results(scored, folder / RESULTS_FILE, dialect)
+    for path in sorted(folder.glob("results*.parquet")):
+        episodes, dialect = load_results(path)
+        scored = [_with_costs(each, tasks.get((each.policy, each.scenario, each.seed)), dialect) for each in episodes]
+        save_results(scored, path, dialect)
 
 
 def _with_costs(scores: EpisodeScores, task: EpisodeTask | None, dialect: str) -> EpisodeScores:

@@ -146,13 +146,15 @@ def find_record(task: EpisodeTask) -> tuple[EpisodeRecord | None, str]:
         record = task.storage.load(task.path)
     except RecordError as error:
         return None, str(error)
+    if differing := differing_identity(task, record):
+        return None, f"{task.path}: of another {' and '.join(differing)}"
+    return with_counterfactual(record, task.path), ""
+
+
+def differing_identity(task: EpisodeTask, record: EpisodeRecord) -> list[str]:
+    """Names of what identifies an episode and is not the same in the task and the record; none: it is the task's."""
     asked, found = _identity(task, task.scenario, task.policy), _identity(record, record.scenario, record.policy)
-    differing = [name for name, value in asked.items() if found[name] != value]
-    return (
-        (None, f"{task.path}: of another {' and '.join(differing)}")
-        if differing
-        else (with_counterfactual(record, task.path), "")
-    )
+    return [name for name, value in asked.items() if found[name] != value]
 
 
 def _identity(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from sidestep.errors import BadInput
-from sidestep.runs.score import read_run
+from sidestep.runs.finished import FinishedRun
 from sidestep.studies.ratings import analyse, load_questionnaire, make_ratings, read_ratings
 from sidestep.studies.ratings.figures import bar_segments, level_colours
 from sidestep.studies.ratings.table import Ratings, join_ratings
@@ -81,7 +81,7 @@ def test_origins_and_studies_are_never_mixed() -> None:
 
 
 def test_metrics_come_from_the_records_of_the_rated_episodes(run_folder: Path, tmp_path: Path) -> None:
-    episodes = read_run(run_folder).episodes
+    episodes = FinishedRun(run_folder).episodes
     runs = [
         constant(k % 5 + 1, policy=each.policy, participant=f"p{k % 4}", run=k + 1, episode=each.digest)
         for k, each in enumerate(episodes)

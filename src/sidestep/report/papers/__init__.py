@@ -21,7 +21,7 @@ from sidestep import registry
 from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
 from sidestep.render.top_view.canvas import Picture
-from sidestep.report.selection import Film, LabelledEpisode, film_list, load_episodes
+from sidestep.report.selection import Film, LabelledEpisode, film_list
 from sidestep.report.table_model import Table
 from sidestep.report.table_writer import write_tables
 
@@ -161,7 +161,7 @@ def make_section_films(
         about = f"sidestep record={digest} cameras={','.join(cameras)} size={size[0]}x{size[1]}"
         return FilmJob(
             folder / film.file, f"{film.kind} · {film.label}", about,
-            lambda: next((record for _, record in load_episodes([film.episode])), None),
+            lambda: film.episode.record,
         )  # fmt: skip
 
     present = make_films([job(film) for film in films], cameras, ("rgb",), size, progress)

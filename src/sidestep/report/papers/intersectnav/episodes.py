@@ -5,21 +5,15 @@ that its results do not hold are computed from the records.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from sidestep.metrics import intersectnav_code
-from sidestep.metrics.observed import ObservationClass, classes_of
-from sidestep.metrics.score import score
 from sidestep.metrics.sources import DEFAULT_DIALECT
-from sidestep.report.selection import LabelledEpisode, load_episodes
-from sidestep.runs.folder import RUN_FILE, load_run
+from sidestep.report.papers.episodes import PaperEpisode, PaperRun, policy_labels
+from sidestep.report.selection import LabelledEpisode
 from sidestep.suites.intersection import BRANCH_NAMES, SCENES
-from sidestep.types.record import EpisodeRecord
-from sidestep.types.result import MetricResult
 from sidestep.types.scenario import Scenario
 
 SUITE = "intersection"
@@ -41,31 +35,19 @@ FLOWS = (*TRAFFIC, *(f"{kind}-{CONTINUOUS}" for kind in TRAFFIC))
 
 
 @dataclass(frozen=True)
-class IntersectionEpisode:
-    """One episode of one policy. ``label`` is the policy's name in these tables."""
+class IntersectionEpisode(PaperEpisode):
+    """An episode with its task, scene and traffic."""
 
-    item: LabelledEpisode
-    label: str
     task: str
     place: str
     traffic: str
     weather: str
     values: Mapping[str, Mapping[str, float]]
-    """By dialect and metric, where there is a value."""
-
-    @property
-    def outcome(self) -> str:
-        """How it ended."""
-        return self.item.scores.outcome
-
-    @property
-    def cluster(self) -> str:
-        """What it shares with other episodes: the route."""
-        return self.item.scores.cluster
+    """Values by dialect and metric."""
 
 
 @dataclass(frozen=True)
-class IntersectionRun:
+class IntersectionRun(PaperRun):
     """All episodes of the suite in a report. ``missing`` counts those that could not be used, ``unread`` those whose
     record could not be read, so that the program's counts are not known."""
 
@@ -76,18 +58,7 @@ class IntersectionRun:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Policies in the order of the report, privileged ones last."""
-        names = dict.fromkeys(each.label for each in self.episodes)
-        return tuple(sorted(names, key=lambda label: label in self.privileged))
-
-    @cached_property
-    def classes(self) -> dict[str, ObservationClass]:
-        """Label → with whom the policy can be compared."""
-        return classes_of((each.label, each.item.scores.observes) for each in self.episodes)
-
-    @cached_property
-    def privileged(self) -> frozenset[str]:
-        """Policies that see what the others do not."""
-        return frozenset(each.label for each in self.episodes if each.item.scores.privileged)
+        return tuple(sorted(super().labels, key=lambda label: label in self.privileged))
 
     @cached_property
     def traffic(self) -> tuple[str, ...]:
@@ -110,29 +81,25 @@ class IntersectionRun:
 def read_intersection(episodes: Sequence[LabelledEpisode]) -> IntersectionRun | None:
     """The suite's episodes among ``episodes``; None if none can be used."""
     chosen = [item for item in episodes if item.scores.suite == SUITE]
-    plans: dict[Path, dict[str, Scenario]] = {}
     read: list[tuple[LabelledEpisode, Scenario, dict[str, dict[str, float]]]] = []
     unread = 0
     for item in chosen:
-        record = next((record for _, record in load_episodes([item])), None)
-        scenario = record.scenario if record is not None else _planned(item, plans)
+        record = item.record
+        scenario = record.scenario if record is not None else item.scenario
         if scenario is None or not set(scenario.tags) & set(TASKS):
             continue
         unread += record is None
-        read.append((item, scenario, {dialect: _values(item, record, dialect) for dialect in DIALECTS}))
+        read.append((item, scenario, {dialect: _values(item, dialect) for dialect in DIALECTS}))
     if not read:
         return None
-    labels = _labels([(item, scenario) for item, scenario, _ in read])
+    # a run among people only and one among vehicles belong together
+    labels = policy_labels([(item, _flow(scenario)) for item, scenario, _ in read])
     found = tuple(_episode(item, labels[id(item)], scenario, values) for item, scenario, values in read)
     return IntersectionRun(found, len(chosen) - len(read), unread)
 
 
-def _values(item: LabelledEpisode, record: EpisodeRecord | None, dialect: str) -> dict[str, float]:
-    found: Mapping[str, MetricResult] = {}
-    if item.run.dialect == dialect and set(METRICS) <= set(item.scores.metrics):
-        found = item.scores.metrics
-    elif record is not None:
-        found = score(record, list(METRICS), dialect)
+def _values(item: LabelledEpisode, dialect: str) -> dict[str, float]:
+    found = item.run.metrics_of(item.scores, METRICS, dialect) or {}
     return {name: found[name].value for name in METRICS if name in found and found[name].valid}
 
 
@@ -150,20 +117,3 @@ def _flow(scenario: Scenario) -> str:
     """Which of ``FLOWS`` a scenario has."""
     kind = next((each for each in TRAFFIC if each in scenario.tags), TRAFFIC[0])
     return f"{kind}-{CONTINUOUS}" if CONTINUOUS in scenario.tags else kind
-
-
-def _labels(read: Sequence[tuple[LabelledEpisode, Scenario]]) -> dict[int, str]:
-    """Episode → the policy's own name, unless several runs have it with the same traffic: a run among people only and
-    one among vehicles belong together."""
-    holders = {(id(item.run), _flow(scenario), item.scores.policy) for item, scenario in read}
-    runs = Counter((flow, policy) for _, flow, policy in holders)
-    shared = {policy for (_, policy), count in runs.items() if count > 1}
-    return {id(item): item.label if item.scores.policy in shared else item.scores.policy for item, _ in read}
-
-
-def _planned(item: LabelledEpisode, plans: dict[Path, dict[str, Scenario]]) -> Scenario | None:
-    folder = item.run.folder
-    if folder not in plans:
-        has_plan = folder.is_dir() and (folder / RUN_FILE).is_file()
-        plans[folder] = {each.name: each for each in load_run(folder).plan.scenarios} if has_plan else {}
-    return plans[folder].get(item.scores.scenario)

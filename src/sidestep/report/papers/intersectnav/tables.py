@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sidestep.interfaces import Direction
+from sidestep.metrics.estimates import Estimate, mean, metric_kind, rate
 from sidestep.report.papers.intersectnav.episodes import (
     DEFINITION,
     PLACES,
@@ -21,15 +22,12 @@ from sidestep.report.table_model import (
     LEAST_FOR_A_STAR,
     Cell,
     Column,
-    Estimate,
     NumberFormat,
     Row,
     Section,
     Table,
     csv_form,
     mark_best,
-    mean,
-    rate,
     within_reach,
 )
 from sidestep.types.outcome import Outcome
@@ -112,10 +110,14 @@ def metric_means(dialect: str) -> Estimates:
     names = [column.name for column in METRIC_COLUMNS[dialect]]
 
     def estimates(episodes: Sequence[IntersectionEpisode]) -> list[Estimate]:
-        clusters = [each.cluster for each in episodes]
-        return [mean([each.values[dialect].get(name) for each in episodes], clusters) for name in names]
+        return _means(episodes, names, dialect)
 
     return estimates
+
+
+def _means(episodes: Sequence[IntersectionEpisode], names: Sequence[str], dialect: str) -> list[Estimate]:
+    clusters = [each.cluster for each in episodes]
+    return [mean([each.values[dialect].get(name) for each in episodes], clusters, metric_kind(name)) for name in names]
 
 
 def intersection_tables(run: IntersectionRun) -> list[Table]:
@@ -158,10 +160,8 @@ def time_table(run: IntersectionRun) -> Table:
     """Success and time-weighted success, turns apart from straight on."""
 
     def estimates(episodes: Sequence[IntersectionEpisode]) -> list[Estimate]:
-        clusters = [each.cluster for each in episodes]
         names = [column.name for column in TIME_COLUMNS[1:]]
-        means = [mean([each.values[DEFINITION].get(name) for each in episodes], clusters) for name in names]
-        return [outcome_ratios(episodes)[0], *means]
+        return [outcome_ratios(episodes)[0], *_means(episodes, names, DEFINITION)]
 
     notes = (
         "Time-weighted success: success · min(1, free-flow time / time), with bootstrap intervals; waiting until "

@@ -5,25 +5,21 @@ not hold: distances and times of ``sidewalk-long``, and everything of folders th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from sidestep._util.reading import read_mapping
-from sidestep.metrics.observed import ObservationClass, classes_of
-from sidestep.metrics.score import score
 from sidestep.metrics.series import driven_m
 from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures
-from sidestep.report.selection import LabelledEpisode, load_episodes
-from sidestep.runs.folder import RUN_FILE, load_run
+from sidestep.report.papers.episodes import PaperEpisode, PaperRun, policy_labels
+from sidestep.report.selection import LabelledEpisode
 from sidestep.suites.sidewalk.routes import UNIT_KINDS
 from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as REACTIVE_BEHAVIOURS
 from sidestep.suites.sidewalk.scenarios import STATIC
 from sidestep.types.base import Model, NonNegative
 from sidestep.types.record import EpisodeRecord
-from sidestep.types.result import MetricResult
 from sidestep.types.scenario import Scenario
 
 DATA = Path(__file__).parent / "data" / "sidewalkbench_published.yaml"
@@ -102,42 +98,25 @@ class Drive:
 
 
 @dataclass(frozen=True)
-class SidewalkEpisode:
-    """One episode of one policy. ``label`` is the policy's name in the sidewalk tables."""
+class SidewalkEpisode(PaperEpisode):
+    """An episode with its kind of sidewalk or behaviour."""
 
-    item: LabelledEpisode
-    label: str
     kind: str
     setting: str
     values: Mapping[str, float]
-    """By metric, where it has a value."""
+    """Values by metric."""
     drive: Drive | None = None
-    """Only of long routes."""
-
-    @property
-    def suite(self) -> str:
-        """One of ``SUITES``."""
-        return self.item.scores.suite
-
-    @property
-    def cluster(self) -> str:
-        """The town or place, which it shares with other episodes."""
-        return self.item.scores.cluster
+    """None for all but long routes."""
 
 
 @dataclass(frozen=True)
-class SidewalkRun:
+class SidewalkRun(PaperRun):
     """All episodes of the sidewalk suites in a report. ``missing`` counts those that could not be used."""
 
     episodes: tuple[SidewalkEpisode, ...]
     sees: Mapping[str, str]
     """Label → what the policy sees."""
     missing: int = 0
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """Policies in the order of the report."""
-        return tuple(dict.fromkeys(each.label for each in self.episodes))
 
     def has(self, suite: str) -> bool:
         """Whether any episode is of that suite."""
@@ -155,16 +134,6 @@ class SidewalkRun:
             and setting in (None, each.setting)
         ]
 
-    @cached_property
-    def classes(self) -> dict[str, ObservationClass]:
-        """Label → with whom the policy can be compared."""
-        return classes_of((each.label, each.item.scores.observes) for each in self.episodes)
-
-    @cached_property
-    def privileged(self) -> frozenset[str]:
-        """Policies that see what the others do not."""
-        return frozenset(each.label for each in self.episodes if each.item.scores.privileged)
-
     def labels_of(self, suite: str, setting: str | None = None) -> list[str]:
         """The policies that drove there."""
         return [label for label in self.labels if self.choose(suite, label, setting=setting)]
@@ -175,17 +144,16 @@ def read_sidewalk(episodes: Sequence[LabelledEpisode]) -> SidewalkRun | None:
     chosen = [item for item in episodes if item.scores.suite in SUITES]
     if not chosen:
         return None
-    labels = _labels(chosen)
-    plans: dict[Path, dict[str, Scenario]] = {}
+    labels = policy_labels([(item, item.scores.suite) for item in chosen])  # runs of the three suites belong together
     needs: dict[str, tuple[str, ...]] = {}
     read = []
     for item in chosen:
-        label, scenario = labels[id(item)], _planned(item, plans)
+        label, scenario = labels[id(item)], item.scenario
         record = None
         if scenario is None or item.scores.suite == LONG or not set(METRICS) <= set(item.scores.metrics):
-            record = _record(item)
+            record = item.record
             scenario = record.scenario if record else None
-        if label not in needs and (record := record or _record(item)):
+        if label not in needs and (record := record or item.record):
             needs[label] = record.policy.needs
         if scenario is not None and (episode := _episode(item, label, scenario, record)):
             read.append(episode)
@@ -198,27 +166,6 @@ def describe_inputs(needs: Sequence[str]) -> str:
     return ", ".join(word for need, word in INPUT_WORDS.items() if need in needs) or "–"
 
 
-def _labels(chosen: Sequence[LabelledEpisode]) -> dict[int, str]:
-    """Episode → the policy's own name, unless several runs of one suite have it: runs of the three suites belong
-    together."""
-    holders = {(id(item.run), item.scores.suite, item.scores.policy) for item in chosen}
-    runs = Counter((suite, policy) for _, suite, policy in holders)
-    shared = {policy for (_, policy), count in runs.items() if count > 1}
-    return {id(item): item.label if item.scores.policy in shared else item.scores.policy for item in chosen}
-
-
-def _planned(item: LabelledEpisode, plans: dict[Path, dict[str, Scenario]]) -> Scenario | None:
-    folder = item.run.folder
-    if folder not in plans:
-        has_plan = folder.is_dir() and (folder / RUN_FILE).is_file()
-        plans[folder] = {each.name: each for each in load_run(folder).plan.scenarios} if has_plan else {}
-    return plans[folder].get(item.scores.scenario)
-
-
-def _record(item: LabelledEpisode) -> EpisodeRecord | None:
-    return next((record for _, record in load_episodes([item])), None)
-
-
 def _episode(
     item: LabelledEpisode, label: str, scenario: Scenario, record: EpisodeRecord | None
 ) -> SidewalkEpisode | None:
@@ -226,11 +173,9 @@ def _episode(
     kind = next((tag for tag in TAGS[suite] if tag in scenario.tags), None)
     if kind is None or (suite == LONG and record is None):
         return None
-    scores: Mapping[str, MetricResult] = item.scores.metrics
-    if not set(METRICS) <= set(scores):
-        if record is None:
-            return None
-        scores = score(record, list(METRICS))
+    scores = item.run.metrics_of(item.scores, METRICS, item.run.dialect)
+    if scores is None:
+        return None
     values = {name: scores[name].value for name in METRICS if scores[name].valid}
     setting = next((tag for tag in SETTINGS if tag in scenario.tags), SETTINGS[0])
     episode = SidewalkEpisode(item, label, kind, setting, values)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sidestep.interfaces import Direction
+from sidestep.metrics.estimates import Estimate, count_rate, mean, metric_kind, ratio_of_sums
 from sidestep.report.papers.sidewalkbench.episodes import (
     BEHAVIOURS,
     LONG,
@@ -25,19 +26,13 @@ from sidestep.report.table_model import (
     PUBLISHED,
     Cell,
     Column,
-    Estimate,
     NumberFormat,
     Row,
     Section,
     Table,
     average_row,
-    count_rate,
     csv_form,
     mark_best,
-    mean,
-    rate,
-    ratio_of_sums,
-    share,
     within_reach,
 )
 from sidestep.suites.sidewalk.routes import UNIT_KINDS
@@ -78,16 +73,14 @@ def printed_row(name: str, numbers: Sequence[float | None], columns: Sequence[Co
 Estimator = Callable[[Sequence[SidewalkEpisode]], Estimate]
 
 
-def _of(metric: str, estimate: Callable[..., Estimate]) -> Estimator:
-    """``rate``, ``mean`` or ``share`` of a metric, in clusters of episodes in one town or place."""
-    return lambda episodes: estimate([each.values.get(metric) for each in episodes], [e.cluster for e in episodes])
+def _of(metric: str) -> Estimator:
+    """The mean of a metric, in clusters of episodes in one town or place."""
+    return lambda episodes: mean(
+        [each.values.get(metric) for each in episodes], [each.cluster for each in episodes], metric_kind(metric)
+    )
 
 
-UNIT_METRICS: dict[str, Estimator] = {
-    "SR": _of("success", rate),
-    "SPL": _of("spl", share),
-    "RC": _of("route_completion", share),
-}
+UNIT_METRICS: dict[str, Estimator] = {"SR": _of("success"), "SPL": _of("spl"), "RC": _of("route_completion")}
 
 
 def sidewalk_tables(run: SidewalkRun) -> list[Table]:
@@ -102,7 +95,7 @@ def sidewalk_tables(run: SidewalkRun) -> list[Table]:
 def behaviour_table(run: SidewalkRun) -> Table:
     """Table 2: success by behaviour."""
     columns = (*(_column(kind, kind.capitalize()) for kind in BEHAVIOURS), _column("all", "All eight"))
-    rows = _judged_rows(run, columns, _of("success", rate))
+    rows = _judged_rows(run, columns, _of("success"))
     theirs = [printed_row(model.name, model.success, columns) for model in published().models]
     rows += [*mark_best(theirs, columns), printed_row("Average, as printed", published().average.success, columns)]
     notes = (
@@ -162,12 +155,12 @@ def people_table(run: SidewalkRun) -> Table:
     columns = tuple(_column(kind, kind.capitalize(), better="none") for kind in REACTIVE_BEHAVIOURS)
     average = published().average.people
     parts: list[tuple[str, str, Direction, Estimator]] = [
-        ("pedestrian_collision_rate", "Pedestrian collision rate ↓", "lower", _of("pedestrian_contact", rate)),
+        ("pedestrian_collision_rate", "Pedestrian collision rate ↓", "lower", _of("pedestrian_contact")),
         ("minimum_pedestrian_distance", "Minimum pedestrian distance, successful episodes (m) ↑", "higher",
-         _of("success_pedestrian_distance", mean)),
-        ("social_compliance", "Social compliance ↑ (ours)", "higher", _of("social_compliance", rate)),
-        ("wait_obedience", "Obedience to stop gestures ↑ (ours)", "higher", _of("wait_obedience", share)),
-        ("proceed_obedience", "Obedience to go-on gestures ↑ (ours)", "higher", _of("proceed_obedience", share)),
+         _of("success_pedestrian_distance")),
+        ("social_compliance", "Social compliance ↑ (ours)", "higher", _of("social_compliance")),
+        ("wait_obedience", "Obedience to stop gestures ↑ (ours)", "higher", _of("wait_obedience")),
+        ("proceed_obedience", "Obedience to go-on gestures ↑ (ours)", "higher", _of("proceed_obedience")),
     ]  # fmt: skip
     sections = []
     for name, title, better, estimate in parts:
@@ -245,8 +238,8 @@ def long_estimates(episodes: Sequence[SidewalkEpisode]) -> list[Estimate]:
     )
     return [
         *(count_rate(count, distances_m, clusters) for count in counts),
-        ratio_of_sums(distances_m, [drive.time_s for drive in drives]),
-        _of("route_completion", share)(episodes),
+        ratio_of_sums(distances_m, [drive.time_s for drive in drives], clusters=clusters),
+        _of("route_completion")(episodes),
         Estimate(sum(distances_m) / 1000.0, n=len(drives), of=len(drives)),
     ]
 

@@ -1,10 +1,10 @@
-"""What the SocNavBench tables and plots need: the numbers that the paper prints, and of each of our episodes its
-scores in both dialects and its series, read once.
+"""What the SocNavBench tables and plots need: the numbers that the paper prints, and the scores of our episodes in both
+dialects with their series.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from sidestep.metrics.series import (
     time_to_collision,
 )
 from sidestep.metrics.sources import DEFAULT_DIALECT
-from sidestep.report.selection import LabelledEpisode, load_episodes
+from sidestep.report.selection import LabelledEpisode
 from sidestep.types.base import Finite, FloatArray, Model, NonNegative
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
@@ -87,7 +87,7 @@ class SocnavEpisode:
     source: str
     mode: str
     options: dict[str, Any]
-    scores: dict[str, dict[str, MetricResult]]
+    scores: Mapping[str, Mapping[str, MetricResult]]
     """By dialect and metric."""
     closest_distance: FloatArray
     """Of every state with people, m, capped."""
@@ -173,12 +173,19 @@ class SocnavRun:
 
 def read_socnav(episodes: Sequence[LabelledEpisode]) -> SocnavRun | None:
     """Episodes of the suite from their records; None if none can be read."""
-    read = tuple(read_episode(label, record) for label, record in load_episodes(episodes))
-    return SocnavRun(read, len(episodes) - len(read)) if read else None
+    read = []
+    for item in episodes:
+        if (record := item.record) is not None:
+            stated = {dialect: item.run.metrics_of(item.scores, METRICS, dialect) for dialect in DIALECTS}
+            scores = {dialect: metrics for dialect, metrics in stated.items() if metrics is not None}
+            read.append(read_episode(item.label, record, scores))
+    return SocnavRun(tuple(read), len(episodes) - len(read)) if read else None
 
 
-def read_episode(label: str, record: EpisodeRecord) -> SocnavEpisode:
-    """The episode without what tables and plots do not need."""
+def read_episode(
+    label: str, record: EpisodeRecord, scores: Mapping[str, Mapping[str, MetricResult]] | None = None
+) -> SocnavEpisode:
+    """What tables and plots need of an episode. ``scores``: its metrics by dialect; None: computed from the record."""
     options = record.scenario.notes.get("options")
     return SocnavEpisode(
         label=label,
@@ -190,7 +197,7 @@ def read_episode(label: str, record: EpisodeRecord) -> SocnavEpisode:
         source=record.source,
         mode=record.mode,
         options=options if isinstance(options, dict) else {},
-        scores={dialect: score(record, METRICS, dialect) for dialect in DIALECTS},
+        scores=scores or {dialect: score(record, METRICS, dialect) for dialect in DIALECTS},
         closest_distance=_known(closest_pedestrian_distance(record), MAX_DISTANCE_M),
         time_to_collision=_known(time_to_collision(record), MAX_TIME_TO_COLLISION_S),
         planning_time=_known(record.planning_time, np.inf),

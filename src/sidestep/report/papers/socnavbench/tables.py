@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from sidestep.interfaces import Direction
 from sidestep.metrics.aggregate import aggregate
+from sidestep.metrics.estimates import Estimate, mean_with_spread
 from sidestep.metrics.score import EpisodeScores
 from sidestep.report.papers.socnavbench.episodes import (
     DIALECTS,
@@ -29,7 +28,6 @@ from sidestep.report.table_model import (
     PUBLISHED,
     Cell,
     Column,
-    Estimate,
     NumberFormat,
     Row,
     Section,
@@ -147,11 +145,8 @@ def _sum(episodes: Sequence[SocnavEpisode], of: int, dialect: str) -> Cell:
 
 def mean_of(values: Sequence[float | None], of: int, metric: str = "") -> Cell:
     """Mean and sample standard deviation of the values that exist."""
-    known = np.array([value for value in values if value is not None])
-    if not len(known):
-        return Cell(Estimate(of=of))
-    mean, sd = float(known.mean()), float(known.std(ddof=1)) if len(known) > 1 else None
-    return Cell(Estimate(mean, n=len(known), of=of, sd=sd), format_of(metric, mean))
+    found = mean_with_spread(values, of)
+    return Cell(found) if found.value is None else Cell(found, format_of(metric, found.value))
 
 
 def format_of(metric: str, mean: float) -> NumberFormat:
