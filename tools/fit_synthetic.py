@@ -70,7 +70,8 @@ STANDS_SHARE = 0.8
 PAUSE_S = 1.2
 """Standing for a shorter time is no pause."""
 SMOOTH_S = 1.0
-"""Deviations of the speed that last shorter are noise of the annotation; the synthetic crowd has slower ones of the same size."""
+"""Deviations of the speed that last shorter are noise of the annotation; the synthetic crowd has slower ones of the
+same size."""
 POOL = 5
 """A flow's speeds count as so many more people of the window's mean and spread."""
 

@@ -22,7 +22,8 @@ BREAK_S = 1.0
 BREAK_PEOPLE = 4
 BODY_M = 0.2
 STEP_S = 0.4
-"""How often people are looked at, both in the recording and in the synthetic crowd; speeds are displacements over this time."""
+"""How often people are looked at, both in the recording and in the synthetic crowd; speeds are displacements over this
+time."""
 
 
 @dataclass(frozen=True)

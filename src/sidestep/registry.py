@@ -137,7 +137,8 @@ EVENTS: dict[str, str] = {
     "entering": "sidestep.simulation.crowd.events.right_of_way:entering",
     "enacting": "sidestep.simulation.crowd.events.enacting:enacting",
 }
-"""Kind of an event → what writes its script: (event, setting, generator) → ``sidestep.simulation.crowd.events.Script``."""
+"""Kind of an event → what writes its script: (event, setting, generator) →
+``sidestep.simulation.crowd.events.Script``."""
 
 CROWD_MODELS: dict[str, str] = {
     "orca": "sidestep.kernels.orca:orca_world",
@@ -159,7 +160,8 @@ PREDICTOR_NEEDS = frozenset({"map", "ego", "body", "head"})
 """What a predictor may name in ``needs``."""
 
 ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "bicycle.yaml"}
-"""A file name is a file of ``sidestep/simulation/traffic/specs``; ``sidestep.simulation.traffic.load_vehicle`` loads every kind."""
+"""A file name is a file of ``sidestep/simulation/traffic/specs``; ``sidestep.simulation.traffic.load_vehicle`` loads
+every kind."""
 
 DRIVERS: dict[str, str] = {
     "parked": "sidestep.simulation.traffic.drivers:Parked",
@@ -299,7 +301,7 @@ def _import_file(path: str) -> ModuleType:
 
 
 def is_guest(reference: str) -> bool:
-    """Whether a policy is somebody else's code, which a run keeps in a process of its own (``sidestep.runs.remote``)."""
+    """Whether a policy is somebody else's code, which runs in a process of its own (``sidestep.runs.remote``)."""
     return true_name("policies", reference) not in POLICIES and not reference.startswith((REMOTE, ONNX))
 
 
