@@ -78,9 +78,7 @@ app.add_typer(demos.app, name="demos")
 app.add_typer(drive.app, name="drive")
 app.add_typer(predict.app, name="predict")
 app.command(
-    "evaluate",
-    add_help_option=False,
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    "evaluate", add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
 )(evaluate.evaluate)
 app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)

@@ -15,9 +15,7 @@ class _Group(GroupWithDefault):
 
 
 app = typer.Typer(
-    cls=_Group,
-    help="Make a leaderboard site from packs: sidestep board PACK... --out DIR.",
-    no_args_is_help=True,
+    cls=_Group, help="Make a leaderboard site from packs: sidestep board PACK... --out DIR.", no_args_is_help=True
 )
 
 

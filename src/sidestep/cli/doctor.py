@@ -51,10 +51,7 @@ def check_python() -> list[Check]:
 
     new_enough = sys.version_info >= (3, 11)
     python = Check(
-        "python",
-        "ok" if new_enough else "failed",
-        platform.python_version(),
-        "" if new_enough else "use 3.11 or newer",
+        "python", "ok" if new_enough else "failed", platform.python_version(), "" if new_enough else "use 3.11 or newer"
     )
     return [Check("sidestep", "ok", __version__), python]
 
@@ -115,22 +112,14 @@ def check_cache() -> Check:
         from sidestep.simulation.prepare import needs_compiling
     except ImportError as error:
         return Check(
-            "kernel cache",
-            "failed",
-            f"numba cannot be imported: {error}",
-            "pip install --force-reinstall numba",
+            "kernel cache", "failed", f"numba cannot be imported: {error}", "pip install --force-reinstall numba"
         )
     if jit.CACHE_FOLDER is None:
         return Check(
-            "kernel cache",
-            "failed",
-            "no writable folder",
-            "set SIDESTEP_CACHE to a folder that only you can write to",
+            "kernel cache", "failed", "no writable folder", "set SIDESTEP_CACHE to a folder that only you can write to"
         )
     return Check(
-        "kernel cache",
-        "ok",
-        f"{jit.CACHE_FOLDER}{' (cold: the first run compiles)' if needs_compiling() else ''}",
+        "kernel cache", "ok", f"{jit.CACHE_FOLDER}{' (cold: the first run compiles)' if needs_compiling() else ''}"
     )
 
 
@@ -144,12 +133,7 @@ def check_places() -> list[Check]:
     data = os.environ.get("SIDESTEP_DATA")
     if data is None:
         checks.append(
-            Check(
-                "SIDESTEP_DATA",
-                "missing",
-                "not set",
-                "set it to a folder with recorded data, if you have one",
-            )
+            Check("SIDESTEP_DATA", "missing", "not set", "set it to a folder with recorded data, if you have one")
         )
     elif Path(data).is_dir():
         checks.append(Check("SIDESTEP_DATA", "ok", data))

@@ -245,9 +245,6 @@ def _save_states(
     from sidestep.learning.drive_demos import drive_demonstrations_of
 
     file = folder / STATES
-    with (
-        DemonstrationWriter(file, overwrite=True, weathers=suite.weathers) as writer,
-        progress_bar("states") as move,
-    ):
+    with DemonstrationWriter(file, overwrite=True, weathers=suite.weathers) as writer, progress_bar("states") as move:
         episodes = [(each, policy, 0, each.notes["weather"]) for each in suite.scenarios()]
         drive_demonstrations_of(episodes, every, success_only, writer, move, settings)

@@ -32,8 +32,7 @@ Picture = Annotated[
 ]
 Size = Annotated[str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --video: size of each picture in pixels.")]
 Blind = Annotated[
-    bool,
-    typer.Option("--blind", help="With --video: no bar with policy and outcome, for films that people will rate."),
+    bool, typer.Option("--blind", help="With --video: no bar with policy and outcome, for films that people will rate.")
 ]
 
 
@@ -118,12 +117,7 @@ def _film(
 
 
 def _write(
-    record: EpisodeRecord,
-    png: Path | None,
-    time: float | None,
-    html: Path | None,
-    rrd: Path | None,
-    mcap: Path | None,
+    record: EpisodeRecord, png: Path | None, time: float | None, html: Path | None, rrd: Path | None, mcap: Path | None
 ) -> None:
     """Write every requested file."""
     if png is not None:

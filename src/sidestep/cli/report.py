@@ -20,8 +20,7 @@ Tables = Annotated[
     typer.Option(metavar="DIR", help="Also write the tables (md, tex, csv) and plots (png, svg) to this folder."),
 ]
 Strip = Annotated[
-    str | None,
-    typer.Option(metavar="SCENARIO", help="Scenario of the film strip, for suites that have one."),
+    str | None, typer.Option(metavar="SCENARIO", help="Scenario of the film strip, for suites that have one.")
 ]
 Films = Annotated[
     Path | None,

@@ -197,8 +197,7 @@ Assignments = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help="Number of worker processes. Default: 1; with --ray, what the cluster has."),
+    int | None, typer.Option(min=1, help="Number of worker processes. Default: 1; with --ray, what the cluster has.")
 ]
 Ray = Annotated[
     str | None,
@@ -222,8 +221,7 @@ Camera = Annotated[
     typer.Option(help="With --video: first, chase, above or top; repeatable or with commas. Default: chase,top."),
 ]
 Picture = Annotated[
-    list[str] | None,
-    typer.Option(help="With --video: rgb, depth, semantic or instance; repeatable or with commas."),
+    list[str] | None, typer.Option(help="With --video: rgb, depth, semantic or instance; repeatable or with commas.")
 ]
 Replace = Annotated[
     list[str] | None,
@@ -242,8 +240,7 @@ SkipMissing = Annotated[
     bool, typer.Option("--skip-missing", help="Leave out policies whose optional extra is not installed.")
 ]
 Debug = Annotated[
-    bool,
-    typer.Option("--debug", help="Run in this process, stop at the first policy error, save nothing."),
+    bool, typer.Option("--debug", help="Run in this process, stop at the first policy error, save nothing.")
 ]
 Out = Annotated[
     str | None,

@@ -164,11 +164,7 @@ class UcyVspLoader(Loader):
         return "spline" in lines[0] or (len(lines) == 3 and len(numbers(_uncommented(lines[2]))) == 4)
 
     def load(
-        self,
-        path: Path,
-        rate_hz: float | None = None,
-        homography: Path | str | None = None,
-        pixels: str | None = None,
+        self, path: Path, rate_hz: float | None = None, homography: Path | str | None = None, pixels: str | None = None
     ) -> Tracks:
         """The people in the file, in metres at every video frame.
 

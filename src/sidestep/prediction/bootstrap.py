@@ -134,10 +134,7 @@ class Bootstrap:
 
 
 def bootstrap_scores(
-    scores: Sequence[Scores],
-    metrics: Sequence[str] = HEADLINES,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    scores: Sequence[Scores], metrics: Sequence[str] = HEADLINES, resamples: int = RESAMPLES, seed: int = 0
 ) -> Bootstrap:
     """Resample the clips of the ``scores`` of several predictors, all of the same moments. Scores of the same name are
     networks of one kind."""

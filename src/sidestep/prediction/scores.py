@@ -222,13 +222,7 @@ def _score_on_road(samples: Samples, forecast: Forecast, zone: ComfortZone) -> _
 
 
 def _score_clip(
-    samples: Samples,
-    forecast: Forecast,
-    zone: ComfortZone,
-    clip: int,
-    rows: IntArray,
-    vehicle: FloatArray,
-    road: _Road,
+    samples: Samples, forecast: Forecast, zone: ComfortZone, clip: int, rows: IntArray, vehicle: FloatArray, road: _Road
 ) -> None:
     """Fill the rows of one clip. ``vehicle (S, 3)``: place and speed of its vehicle at all moments."""
     from scipy.special import owens_t

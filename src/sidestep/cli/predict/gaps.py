@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sidestep.cli.predict import app
-from sidestep.cli.predict.recordings import (
-    RECORDINGS,
-    Fps,
-    Front,
-    Geometry,
-    VehicleLength,
-    VehicleWidth,
-    read_any,
-)
+from sidestep.cli.predict.recordings import RECORDINGS, Fps, Front, Geometry, VehicleLength, VehicleWidth, read_any
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
@@ -40,8 +32,7 @@ def gaps(
         Path | None, typer.Option(metavar="FOLDER", help="Folder for pictures, all encounters and the summary.")
     ] = None,
     source: Annotated[
-        str | None,
-        typer.Option(help=f"What folders hold: {', '.join(RECORDINGS)}. Default: recognised by the files."),
+        str | None, typer.Option(help=f"What folders hold: {', '.join(RECORDINGS)}. Default: recognised by the files.")
     ] = None,
     fps: Fps = None,
     vehicle_length: VehicleLength = None,

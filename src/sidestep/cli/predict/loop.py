@@ -26,8 +26,7 @@ Alarms = Annotated[
 Ends = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="LABEL",
-        help="Predictor to drive at both ends of the intervals of its thresholds as well; repeatable.",
+        metavar="LABEL", help="Predictor to drive at both ends of the intervals of its thresholds as well; repeatable."
     ),
 ]
 

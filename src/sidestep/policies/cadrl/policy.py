@@ -12,15 +12,7 @@ from sidestep._util import exact
 from sidestep._util.exact import hypot
 from sidestep.interfaces import Policy
 from sidestep.policies.cadrl.lookahead import FEATURES, OTHER_FLOATS, ROBOT_FLOATS, SLOTS, Around, Fan, Look
-from sidestep.policies.cadrl.network import (
-    SHIPPED,
-    WallRule,
-    Walls,
-    choose,
-    empty_work,
-    farthest_visible,
-    load_weights,
-)
+from sidestep.policies.cadrl.network import SHIPPED, WallRule, Walls, choose, empty_work, farthest_visible, load_weights
 from sidestep.policies.robot_agent import Guide, GuideName, empty_observation, make_guide
 from sidestep.types import HolonomicVelocity, Observation, Pedestrians, Task
 from sidestep.types.base import Finite, FloatArray, Model, Positive

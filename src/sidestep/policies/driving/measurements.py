@@ -44,10 +44,7 @@ ON_LANE_M = 0.5
 """A waypoint of the route that is nearer to a lane of the junction lies on it."""
 VERSIONS = (1, 2)
 COMMAND_OF: dict[Turn, int] = {"left": LEFT, "right": RIGHT, "straight": STRAIGHT}
-TO_THE_RIGHT = {
-    1: np.array([1.0, -1.0, -1.0, 1.0], np.float32),
-    2: np.array([1.0, -1.0, 1.0, 1.0], np.float32),
-}
+TO_THE_RIGHT = {1: np.array([1.0, -1.0, -1.0, 1.0], np.float32), 2: np.array([1.0, -1.0, 1.0, 1.0], np.float32)}
 """Version → signs of the measurements in the published frame, where y points to the right. There the distance is
 positive to the right of the route; the program takes the angle from the goal to the heading, so that it is positive
 where the goal is to the left."""

@@ -54,10 +54,7 @@ class CvaeSizes:
             raise BadInput("cvae: sizes are at least 1, and cells a multiple of 32")
 
 
-SIZES = {
-    "paper": CvaeSizes(256, 384, 256, "world", False),
-    "small": CvaeSizes(64, 128, 64, "heading", True),
-}
+SIZES = {"paper": CvaeSizes(256, 384, 256, "world", False), "small": CvaeSizes(64, 128, 64, "heading", True)}
 
 
 def sizes_of(name: str) -> CvaeSizes:

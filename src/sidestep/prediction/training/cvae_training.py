@@ -185,7 +185,8 @@ def _open_event_file(folder: Path) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise MissingExtra("the event file of a training", "learn") from error
-    return SummaryWriter(folder)  # type: ignore[no-untyped-call]
+    writer: Any = SummaryWriter
+    return writer(folder)
 
 
 def long_tracks(data: Interactions) -> Interactions:
