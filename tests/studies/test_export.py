@@ -33,7 +33,7 @@ ASKS = [{"id": "age", "label": "Age", "choices": ["18-39", "40 or more"]}, {"id"
 
 
 def rows_of(store: Store) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(ratings_csv(StudyData(store, "corridor")).decode())))
+    return list(csv.DictReader(io.StringIO(ratings_csv(StudyData(store, store.study("corridor"))).decode())))
 
 
 def walked(tmp_path: Path, *flags: str) -> Store:

@@ -18,7 +18,18 @@ from tests.studies.test_pages import answers_on, client_of
 
 FOLDER = Path(sidestep.studies.__file__).parent
 ENGLISH = re.compile(r"\b(the|your|please|this|rate|robot's|page|run|walk|answer|and|optional)\b", re.IGNORECASE)
-PARTICIPANTS = ("base", "consent", "done", "meet_film", "meet_robot", "meet_walk", "message", "rate", "told", "trial")
+PARTICIPANTS = (
+    "base",
+    "consent",
+    "done",
+    "meet_film",
+    "meet_robot",
+    "meet_walk",
+    "message",
+    "rate",
+    "instruction",
+    "trial",
+)
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def test_walks_and_flags_of_the_database_are_in_the_report(store: Store, monkeyp
                 }
                 trial["device"] = "phone"
     monkeypatch.setattr(export, "study_document", lambda *_: everything)
-    found = participation_of_study(StudyData(store, "corridor"))
+    found = participation_of_study(StudyData(store, store.study("corridor")))
     assert sum(run.flag == "never_moved" for run in found.runs) == 5
     text = report_of(store, "corridor")
     page = " ".join(Page(text).text)

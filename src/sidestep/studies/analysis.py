@@ -49,7 +49,7 @@ def participation_of_study(data: StudyData) -> Participation:
 
 
 def _rated_data(store: Store, name: str) -> StudyData:
-    data = StudyData(store, name)
+    data = StudyData(store, store.study(name))
     if not data.rated:
         raise Refused(409, f"no run of study {name!r} is rated yet")
     return data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import secrets
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -82,16 +83,33 @@ Checked = Annotated[dict[str, str], Depends(allowed_form)]
 
 
 def make_experimenter_routes(site: Site) -> APIRouter:
-    """``/`` to log in, ``/new/TOKEN`` to make a study, ``/study/NAME/…`` for who is logged in."""
-    router, store = APIRouter(), site.store
+    """``/`` to log in, ``/new/TOKEN`` to create a study, ``/study/NAME/…`` for experimenters who are logged in."""
+    router = APIRouter()
+    for make_routes in (_login_routes, _creation_routes, _participant_routes, _setting_routes, _data_routes):
+        router.include_router(make_routes(site))
+    return router
 
-    def enter(info: StudyInfo, session: str) -> RedirectResponse:
-        response = RedirectResponse(f"/study/{info.study.name}/", 303)
-        name, path = cookie_of(site, info.study.name)
-        response.set_cookie(
-            name, session, max_age=SESSION_S, path=path, httponly=True, samesite="strict", secure=site.is_secure
-        )
-        return response
+
+def _enter(site: Site, info: StudyInfo, session: str) -> RedirectResponse:
+    """To the overview of a study, with the cookie of a new session."""
+    response = RedirectResponse(f"/study/{info.study.name}/", 303)
+    name, path = cookie_of(site, info.study.name)
+    response.set_cookie(
+        name, session, max_age=SESSION_S, path=path, httponly=True, samesite="strict", secure=site.is_secure
+    )
+    return response
+
+
+def _overview(site: Site, request: Request, info: StudyInfo, messages: Sequence[str] = ()) -> Response:
+    return site.page(
+        "study", language="en", study=info.study, info=info, csrf=csrf_of(request, info),
+        people=_people(site, request, info), messages=messages,
+        letters=sorted(blinding_letters(info.study).items(), key=lambda each: each[1]),
+    )  # fmt: skip
+
+
+def _login_routes(site: Site) -> APIRouter:
+    router, store = APIRouter(), site.store
 
     @router.get("/")
     def welcome() -> Response:
@@ -100,43 +118,58 @@ def make_experimenter_routes(site: Site) -> APIRouter:
     @router.post("/login")
     def login(request: Request, fields: Form) -> Response:
         site.logins.check(site.client(request), "attempts to log in")
-        return enter(*log_in(store, fields.get("study", ""), fields.get("password", "")))
+        return _enter(site, *log_in(store, fields.get("study", ""), fields.get("password", "")))
 
-    def may_create(given: str) -> None:
+    @router.post("/study/{name}/logout")
+    def logout(request: Request, name: str, fields: Checked) -> Response:
+        end_session(store, session_of(request, name))
+        response = RedirectResponse("/", 303)
+        cookie, path = cookie_of(site, name)
+        response.delete_cookie(cookie, path=path, secure=site.is_secure, httponly=True, samesite="strict")
+        response.headers["Clear-Site-Data"] = '"cache"'
+        return response
+
+    return router
+
+
+def _creation_routes(site: Site) -> APIRouter:
+    router = APIRouter()
+
+    def check_token(given: str) -> None:
         if not site.create_token or not secrets.compare_digest(given.encode(), site.create_token.encode()):
             raise Refused(404, "there is nothing here")
 
     @router.get("/new/{given}")
     def new(given: str) -> Response:
-        may_create(given)
+        check_token(given)
         return site.page("new", language="en", text=EXAMPLE, problem="", given=given)
 
     @router.post("/new/{given}")
     def create(given: str, fields: Annotated[dict[str, str], Depends(large_form)]) -> Response:
-        may_create(given)
+        check_token(given)
         site.creations.check("all", "new studies")
         text = fields.get("definition", "")
         try:
             if fields.get("password", "") != fields.get("again", ""):
                 raise Refused(400, "the two passwords differ")
             study = with_suite_texts(only_installed(parse_study(text, "study")))
-            info = store.create(study, load_questionnaire(study.questionnaire), fields.get("password", ""))
+            info = site.store.create(study, load_questionnaire(study.questionnaire), fields.get("password", ""))
         except Exception as error:
             if not isinstance(error, Refused | ValueError) and type(error).__module__ != "sidestep.errors":
                 raise
             return site.page("new", 400, language="en", text=text, problem=str(error), given=given)
-        return enter(info, begin_session(store, info))
+        return _enter(site, info, begin_session(site.store, info))
+
+    return router
+
+
+def _participant_routes(site: Site) -> APIRouter:
+    """The overview of a study, and its participants: progress, links, new ones, deleting one."""
+    router, store = APIRouter(), site.store
 
     @router.get("/study/{name}/")
     def overview(request: Request, info: Allowed) -> Response:
-        return show(request, info)
-
-    def show(request: Request, info: StudyInfo, told: list[str] | None = None) -> Response:
-        return site.page(
-            "study", language="en", study=info.study, info=info, csrf=csrf_of(request, info),
-            people=_people(site, request, info), told=told or [],
-            letters=sorted(blinding_letters(info.study).items(), key=lambda each: each[1]),
-        )  # fmt: skip
+        return _overview(site, request, info)
 
     @router.get("/study/{name}/progress")
     def progress(request: Request, info: Allowed) -> Response:
@@ -179,7 +212,15 @@ def make_experimenter_routes(site: Site) -> APIRouter:
             raise Refused(400, f"to delete all data of this participant, type {participant_name(number)}")
         done = delete_everywhere(store, info.study.name, number)
         site.fresh_links.pop((info.id, number), None)
-        return show(request, info, [f"The data of {participant_name(number)} are deleted.", *done.lines()])
+        messages = [f"The data of {participant_name(number)} are deleted.", *done.lines()]
+        return _overview(site, request, info, messages)
+
+    return router
+
+
+def _setting_routes(site: Site) -> APIRouter:
+    """Closing and reopening a study, and its password."""
+    router, store = APIRouter(), site.store
 
     @router.post("/study/{name}/close")
     def close(name: str, fields: Checked) -> Response:
@@ -201,21 +242,19 @@ def make_experimenter_routes(site: Site) -> APIRouter:
         if fields.get("password", "") != fields.get("again", ""):
             raise Refused(400, "the two passwords differ")
         change_password(store, info.study.name, fields.get("password", ""))
-        return enter(info, begin_session(store, info))
+        return _enter(site, info, begin_session(store, info))
 
-    @router.post("/study/{name}/logout")
-    def logout(request: Request, name: str, fields: Checked) -> Response:
-        end_session(store, session_of(request, name))
-        response = RedirectResponse("/", 303)
-        cookie, path = cookie_of(site, name)
-        response.delete_cookie(cookie, path=path, secure=site.is_secure, httponly=True, samesite="strict")
-        response.headers["Clear-Site-Data"] = '"cache"'
-        return response
+    return router
+
+
+def _data_routes(site: Site) -> APIRouter:
+    """Downloads, and the analysis."""
+    router, store = APIRouter(), site.store
 
     @router.get("/study/{name}/ratings.csv")
     def ratings(info: Allowed) -> Response:
         note_export(store, info.study.name, "download", "ratings.csv")
-        return _download(ratings_csv(StudyData(store, info.study.name)), "text/csv", f"{info.study.name}-ratings.csv")
+        return _download(ratings_csv(StudyData(store, info)), "text/csv", f"{info.study.name}-ratings.csv")
 
     @router.get("/study/{name}/study.json")
     def everything(info: Allowed) -> Response:

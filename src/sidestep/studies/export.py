@@ -44,8 +44,8 @@ def participant_name(number: int) -> str:
 class StudyData:
     """What is stored about a study. Each part is read when it is first asked for, and then kept."""
 
-    def __init__(self, store: Store, name: str) -> None:
-        self.store, self.info = store, store.study(name)
+    def __init__(self, store: Store, info: StudyInfo) -> None:
+        self.store, self.info = store, info
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ class StudyData:
 def ratings_of(store: Store, name: str, *, flagged: bool = False) -> Ratings:
     """The ratings of a study: the newest answer to every item of runs that are done. ``flagged``: also those of walks
     that do not count (see ``conduct``)."""
-    ratings = StudyData(store, name).ratings
+    ratings = StudyData(store, store.study(name)).ratings
     return ratings if flagged else without_flagged(ratings)
 
 
@@ -234,7 +234,7 @@ class Export(NamedTuple):
 def export_study(store: Store, name: str, folder: Path) -> Export:
     """Write ``ratings.csv``, ``ratings.parquet``, ``study.json`` and ``episodes/DIGEST.parquet``. Files of an earlier
     export in the same folder are replaced."""
-    return write_export(StudyData(store, name), folder)
+    return write_export(StudyData(store, store.study(name)), folder)
 
 
 def write_export(data: StudyData, folder: Path) -> Export:

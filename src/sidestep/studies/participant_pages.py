@@ -1,4 +1,4 @@
-"""Pages of participants: consent, instruction, encounter, rating, next. One address; it shows where they are."""
+"""Pages of participants: consent, instruction, encounter, rating. One address shows the page that comes next."""
 
 from __future__ import annotations
 
@@ -14,17 +14,26 @@ from sidestep.studies.store import LONGEST_COMMENT, GivenAnswer, Stage
 
 Form = Annotated[dict[str, str], Depends(form)]
 SLACK_S = 3.0
-"""How much farther than the time since its begin a film may be played, s: a page has a clock of its own."""
+"""Tolerance in seconds by which a page may report more of a film as played than time has passed."""
 NO_DATE = "Thu, 01 Jan 1970 00:00:00 GMT"
-"""Sent with every film: when a file was made may tell which policy drove."""
+"""Date that is sent with every film, because the time of a file could reveal the policy."""
 
 
 def make_participant_routes(site: Site) -> APIRouter:
     """Everything below ``/p/TOKEN/`` except walking."""
-    router, store = APIRouter(prefix="/p/{token}"), site.store
+    router = APIRouter(prefix="/p/{token}")
+    router.include_router(_run_routes(site))
+    router.include_router(_film_routes(site))
+    return router
 
-    def home(token: str) -> RedirectResponse:
-        return RedirectResponse(f"/p/{token}/", 303)
+
+def _home(token: str) -> RedirectResponse:
+    return RedirectResponse(f"/p/{token}/", 303)
+
+
+def _run_routes(site: Site) -> APIRouter:
+    """From consent to the last rating."""
+    router, store = APIRouter(), site.store
 
     @router.get("/")
     def show(token: str) -> Response:
@@ -35,7 +44,7 @@ def make_participant_routes(site: Site) -> APIRouter:
         if fields.get("agree") != "yes":
             raise Refused(400, "please tick the box if you agree; without it, nothing is stored")
         store.consent(token, fields)
-        return home(token)
+        return _home(token)
 
     @router.post("/experienced")
     def experienced(token: str, fields: Form) -> Response:
@@ -44,19 +53,7 @@ def make_participant_routes(site: Site) -> APIRouter:
             store.experience(token, position)
         elif stage.trial is not None and stage.trial.position == position:
             store.experience(token, position, film_of(stage).duration_s)
-        return home(token)
-
-    @router.post("/played")
-    def played(token: str, piece: Annotated[tuple[int, float, float], Depends(played_document)]) -> dict[str, float]:
-        """A piece of the film was played: no faster than time, and without gaps, or it does not count."""
-        site.answers.check(token, "answers")
-        position, start_s, end_s = piece
-        stage = store.stage(token)
-        if stage.trial is None or stage.trial.position != position or stage.info.study.mode != "film":
-            raise Refused(409, "there is no film to play now; reload the page")
-        if end_s > site.film_limit_s(token, position, stage.trial.played_s or 0.0) + SLACK_S:
-            raise Refused(429, "too many requests; wait a minute and try again")
-        return {"played": store.play(token, position, start_s, end_s, film_of(stage).duration_s)}
+        return _home(token)
 
     @router.post("/answer")
     def answer(token: str, document: Annotated[dict[str, Any], Depends(answer_document)]) -> dict[str, bool]:
@@ -66,13 +63,31 @@ def make_participant_routes(site: Site) -> APIRouter:
 
     @router.post("/rate")
     def rate(request: Request, token: str, fields: Form) -> Response:
-        """All answers at once, for pages without scripts, and the end of the trial."""
+        """Store all answers at once, also from pages without scripts, and end the trial."""
         site.answers.check(token, "answers")
         position = whole(fields.get("position", ""), "position")
         items = [name.removeprefix("r-") for name in fields if name.startswith("r-")]
         given = {item: GivenAnswer(_rating(fields[f"r-{item}"], item), fields.get(f"k-{item}", "")) for item in items}
         store.rate(token, position, given, fields.get("comment", ""), device_of(request))
-        return home(token)
+        return _home(token)
+
+    return router
+
+
+def _film_routes(site: Site) -> APIRouter:
+    router, store = APIRouter(), site.store
+
+    @router.post("/played")
+    def played(token: str, piece: Annotated[tuple[int, float, float], Depends(played_document)]) -> dict[str, float]:
+        """Note that a piece of the film was played. It counts if it leaves no gap and was not faster than time."""
+        site.answers.check(token, "answers")
+        position, start_s, end_s = piece
+        stage = store.stage(token)
+        if stage.trial is None or stage.trial.position != position or stage.info.study.mode != "film":
+            raise Refused(409, "there is no film to play now; reload the page")
+        if end_s > site.film_limit_s(token, position, stage.trial.played_s or 0.0) + SLACK_S:
+            raise Refused(429, "too many requests; wait a minute and try again")
+        return {"played": store.play(token, position, start_s, end_s, film_of(stage).duration_s)}
 
     @router.get("/film/{position}")
     def film(token: str, position: int) -> Response:

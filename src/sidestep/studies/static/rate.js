@@ -27,8 +27,8 @@ async function work() {
       });
       if (reply.ok) { queue.shift(); note(answer, texts["✓ stored"]); trouble.textContent = ""; wait = 300; continue; }
       if (reply.status < 500 && reply.status !== 429) {
-        const told = await reply.json().catch(() => ({ message: texts["the answer was refused"] }));
-        queue.shift(); note(answer, ""); trouble.textContent = told.message; continue;
+        const refusal = await reply.json().catch(() => ({ message: texts["the answer was refused"] }));
+        queue.shift(); note(answer, ""); trouble.textContent = refusal.message; continue;
       }
     } catch { /* no connection: again below */ }
     trouble.textContent = texts["No connection. Your answers are kept here and sent again …"];

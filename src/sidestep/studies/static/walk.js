@@ -205,25 +205,25 @@ function robot([x, y, heading]) {
 
 // ---- the server -----------------------------------------------------------------------------------------------
 function take(text) {
-  const told = JSON.parse(text);
-  if (told.type === "scene") {
-    scene = told.scene;
+  const received = JSON.parse(text);
+  if (received.type === "scene") {
+    scene = received.scene;
     scene.steps = stepsAlong(scene.path);
     data.link = "open"; retry = 400;
     show("ready", texts["Ready. You start with the first key, or here."], texts["Start"]);
-  } else if (told.type === "state") {
-    message = told;
+  } else if (received.type === "state") {
+    message = received;
     draw();
-    drawn = told.frame;
-    requestAnimationFrame(() => noteDelay(told.follows)); // when the browser shows what was drawn
+    drawn = received.frame;
+    requestAnimationFrame(() => noteDelay(received.follows)); // when the browser shows what was drawn
     tellControls();
     data.frames = Number(data.frames || 0) + 1;
-    if (told.state.done) show("over", texts["Storing …"], "");
-  } else if (told.type === "kept") {
+    if (received.state.done) show("over", texts["Storing …"], "");
+  } else if (received.type === "kept") {
     data.phase = "over";
     location.reload();
-  } else if (told.type === "error") {
-    show("trouble", told.message, "");
+  } else if (received.type === "error") {
+    show("trouble", received.message, "");
   }
 }
 function connect() {
