@@ -169,10 +169,11 @@ def judge_poses(scenario: Scenario, spec: RobotSpec, poses: FloatArray) -> list[
     body[layout.WHEELS], body[layout.MIDDLE, 0] = wheel_places(spec), body_middle(spec.footprint)
     packed = pack_road_rules(rules)
     mark, note = np.zeros(road_rules.ROAD_MARKS, np.int32), np.zeros(road_rules.ROAD_NOTES)
-    road_rules.begin_road(*poses[0].tolist(), mark, note)
+    x, y, heading = poses[0].tolist()
+    road_rules.begin_road(x, y, heading, mark, note)
     events: list[Event] = []
-    for k, pose in enumerate(poses[1:].tolist(), start=1):
-        news = road_rules.judge_road(*pose, body, rules.step_s, packed, lines, road, mark, note)
+    for k, (x, y, heading) in enumerate(poses[1:].tolist(), start=1):
+        news = road_rules.judge_road(x, y, heading, body, rules.step_s, packed, lines, road, mark, note)
         events += road_events(news, mark, note, rules.exit, k * rules.step_s)
     return events
 
@@ -192,9 +193,9 @@ class LaneMarkingSensor(Sensor):
         """Follow the wheels at every step."""
         placed = exact.rotate(self._wheels, view.robot.heading) + np.array(view.robot.position)
         if self._at is not None:
-            for before, after in zip(self._at.tolist(), placed.tolist(), strict=True):
+            for (ax, ay), (bx, by) in zip(self._at.tolist(), placed.tolist(), strict=True):
                 self._found |= road_rules.crossed_markings(
-                    *before, *after, self._segments, self._kinds, 0, len(self._segments)
+                    ax, ay, bx, by, self._segments, self._kinds, 0, len(self._segments)
                 )
         self._at = placed
 
