@@ -1,4 +1,4 @@
-"""Drivers that see nobody, to check what the intersection suite rewards: they have to lose.
+"""Drivers that see nobody. They must lose in the intersection suite, which checks what the suite rewards.
 
 sidestep run intersection --set flow=continuous --policy comfort_zone --policy pid \\
     --policy examples/blind_drivers.py:Dashes --policy examples/blind_drivers.py:WaitsThenDashes \\

@@ -3,9 +3,9 @@
  *   cc -O2 -o client client.c -lm
  *   ./client 127.0.0.1:5577          or          ./client unix:/tmp/sidestep.sock
  *
- * The protocol is in docs/remote.md. Messages are msgpack maps behind a length of four bytes (big-endian); of msgpack,
- * this file reads all that the benchmark sends and writes the little that a policy has to say. The token, where one is
- * required, is taken from SIDESTEP_TOKEN. */
+ * The protocol is in docs/remote.md. Messages are msgpack maps after a length of four bytes (big-endian).
+ * This file reads every type that the benchmark sends, and writes the few that a policy needs. If a token is required,
+ * it is taken from SIDESTEP_TOKEN. */
 #include <math.h>
 #include <netdb.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
-"""A policy in a process of its own, both ways round.
+"""A policy in a process of its own. Either side can wait for the other.
 
-It connects to a benchmark that waits:
+The policy connects to a benchmark that waits:
 
     sidestep serve core --listen 127.0.0.1:5577 --out runs/remote
     python examples/remote/policy.py connect 127.0.0.1:5577
 
-or it waits for one that connects, any number of workers at a time:
+or it waits for a benchmark that connects, with any number of workers:
 
     python examples/remote/policy.py listen 127.0.0.1:5578
     sidestep run core --policy remote:127.0.0.1:5578 --policy orca --workers 2 --out runs/remote
@@ -21,7 +21,7 @@ from sidestep.runs.remote.client import HolonomicVelocity, run_client, serve_pol
 
 
 class Careful:
-    """Straight to the goal, but waits while somebody is near."""
+    """Straight to the goal, but waits while a person is near."""
 
     name = "careful"
     needs = frozenset({"goal", "pedestrians"})

@@ -1,7 +1,7 @@
-"""How long a question to a policy in another process takes: ``python examples/remote/round_trip.py [PEOPLE]``.
+"""Round-trip time of an observation sent to a policy in another process: ``python examples/remote/round_trip.py [PEOPLE]``.
 
-A policy that answers at once runs in a process of its own; the same observation is sent 2000 times. What is measured is
-everything that a remote policy adds to a step: writing, sending, reading on both sides.
+A policy that answers at once runs in a process of its own; the same observation is sent 2000 times. The time includes
+everything that a remote policy adds to a step: writing, sending and reading on both sides.
 """
 
 from __future__ import annotations
