@@ -119,7 +119,7 @@ def make_rules(route: SidewalkRoute, **changes: Any) -> Rules:
 class SidewalkSuite(OptionSuite):
     """A suite under one choice of options. Scenarios of one town follow each other."""
 
-    options: SidewalkOptions
+    options: SidewalkOptions = field()  # no default, unlike a suite's
 
     def scenarios(self) -> tuple[Scenario, ...]:
         """All scenarios, town by town, then those of the hand-made places."""
