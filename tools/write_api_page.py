@@ -61,9 +61,10 @@ TYPES: dict[str, dict[str, tuple[str, ...]]] = {
     "Robots": {
         "sidestep.types.robot": ("RobotSpec", "Footprint", "RobotLimits", "ControllerGains"),
     },
-    "Sensors, predictors and crowd models": {
+    "Sensors, predictors, crowd models, suites and loaders": {
         "sidestep.interfaces": (
-            "Sensor", "SensorContext", "SensorView", "Predictor", "CrowdModel", "CrowdView", "Metric",
+            "Sensor", "SensorContext", "SensorView", "Camera", "Predictor", "MomentPredictor", "CrowdModel",
+            "CrowdView", "Metric", "Suite", "Loader",
         ),
         "sidestep.types.forecast": ("TrackHistory", "Ego", "Forecast", "SampleForecast", "MixtureForecast"),
     },

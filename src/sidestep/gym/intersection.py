@@ -1,7 +1,8 @@
 """The intersection suite for learning: a Gymnasium environment.
 
-``IntersectionEnv`` drives the same episodes as the benchmark does (``simulation.Session``): the same commands give the
-same record. ``Env``, which takes and returns what IntersectNav's ``Env`` does, is in :mod:`sidestep.gym.intersectnav`.
+``IntersectionEnv`` drives the same episodes as the benchmark does (``simulation.session.Session``): the same commands
+give the same record. ``Env``, which takes and returns what IntersectNav's ``Env`` does, is in
+:mod:`sidestep.gym.intersectnav`.
 """
 
 from __future__ import annotations

@@ -210,9 +210,7 @@ class EpisodeRecord:
     error: str = ""  # error of the policy, or empty
     traceback: str = ""  # of a policy that raised: the innermost calls; like ``error`` no part of the digest
     package_version: str = ""  # version of Sidestep that wrote the record
-    counterfactual: EpisodeRecord | None = (
-        None  # the same episode without the robot, from a file of its own; not in the digest
-    )
+    counterfactual: EpisodeRecord | None = None  # the episode without the robot, of another file; not in the digest
     format_version: int = FORMAT_VERSION  # version of the record format
 
     def __post_init__(self) -> None:
