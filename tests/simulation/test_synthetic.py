@@ -17,6 +17,7 @@ from sidestep.simulation.observe import future_of
 from sidestep.simulation.synthetic import _generate, generate_crowd
 from sidestep.simulation.worlds import Worlds
 from sidestep.types.outcome import Rules
+from sidestep.types.record import _canonical_model
 from sidestep.types.scenario import CrowdPart, ReplayPlacement, RobotPlacement, Scenario, SyntheticPlacement
 
 
@@ -184,3 +185,9 @@ def test_the_half_angle_has_the_mean_cosine():
         assert np.sin(angle) / angle == pytest.approx(mean, abs=1e-12)
     assert _half_angle(1.0) == 0.0
     assert _half_angle(0.1) == np.pi / 2
+
+
+def test_the_older_words_are_read_and_digests_keep_them() -> None:
+    part = CrowdPart.parse({"model": "replay", "placement": {"kind": "twin", "twin": "eth_1"}}, "here")
+    assert part == _part("eth_1")
+    assert _canonical_model(part)["placement"] == {"kind": "twin", "twin": "eth_1"}

@@ -127,19 +127,9 @@ class ReplayPlacement(Model):
 class SyntheticPlacement(Model):
     """People generated from the fitted statistics of a recording, then replayed."""
 
-    kind: Literal["synthetic", "twin"] = "synthetic"
-    """``twin`` is the older word."""
+    kind: Literal["synthetic"] = "synthetic"
     statistics: str
     """Name of the fitted statistics; they name their floor plan, whose frame the people are in."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _accept_the_older_words(cls, data: Any) -> Any:
-        """``{kind: twin, twin: NAME}``, as in records and scenario files of version 0.2 and before."""
-        if isinstance(data, dict) and data.get("kind") == "twin" and "twin" in data:
-            others = {key: value for key, value in data.items() if key not in ("kind", "twin")}
-            return {"statistics": data["twin"], **others, "kind": "synthetic"}
-        return data
 
 
 class CrossingPlacement(Model):
@@ -250,6 +240,16 @@ class CrowdPart(Model):
     radius: Positive = 0.25
     parameters: dict[str, Finite] = Field(default_factory=dict)
     """Overrides of the model's parameters by name."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_older_words(cls, data: Any) -> Any:
+        """``placement: {kind: twin, twin: NAME}``, as in records and scenario files up to version 0.2."""
+        placement = data.get("placement") if isinstance(data, dict) else None
+        if not isinstance(placement, dict) or placement.get("kind") != "twin" or "twin" not in placement:
+            return data
+        others = {key: value for key, value in placement.items() if key not in ("kind", "twin")}
+        return {**data, "placement": {**others, "kind": "synthetic", "statistics": placement["twin"]}}
 
     @model_validator(mode="after")
     def _check(self) -> CrowdPart:
