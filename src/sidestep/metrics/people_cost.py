@@ -1,9 +1,8 @@
-"""Cost to people: what each person loses through the robot, by comparison with the counterfactual of the episode, in which the
-robot is absent (``record.counterfactual``).
+"""Cost to people: what each person loses through the robot, by comparison with the counterfactual of the episode, in
+which the robot is absent (``record.counterfactual``).
 
-Every person of the record is compared with the same person, by id, of the counterfactual, over the time of the episode. A person
-is matched with a point of their own path without the robot, which tells how late they are.
-"""
+Every person of the record is compared with the same person, by id, of the counterfactual, over the time of the episode.
+A person is matched with a point of their own path without the robot, which tells how late they are."""
 
 from __future__ import annotations
 
@@ -69,8 +68,8 @@ _DELAY = (
 )
 _cost = partial(
     metric,
-    validity="Episodes with a counterfactual (`sidestep counterfactual`) and people who react to the robot, in which the robot reached its "
-    "goal or used up its time: a robot that fails early must not look considerate.",
+    validity="Episodes with a counterfactual (`sidestep counterfactual`) and people who react to the robot, in which "
+    "the robot reached its goal or used up its time: a robot that fails early must not look considerate.",
 )
 
 
