@@ -225,7 +225,7 @@ def test_the_metric_of_the_ranks(tmp_path: Path, build: Build) -> None:
     pack = make_pack(tmp_path)
     with pytest.raises(UnknownName):
         build(pack, rank_by="sucess")
-    with pytest.raises(BadInput, match="no better side"):
+    with pytest.raises(BadInput, match="no better direction"):
         build(pack, rank_by="stalled_time")
 
 

@@ -203,7 +203,7 @@ def test_a_link_is_no_member(tmp_path: Path) -> None:
     info.external_attr = 0o120777 << 16
     with zipfile.ZipFile(pack, "a") as archive:
         archive.writestr(info, "/etc/passwd")
-    refused(pack, "is no regular file")
+    refused(pack, "not a regular file")
 
 
 def test_what_is_no_pack_at_all(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_what_is_no_pack_at_all(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_told(tmp_path: Path) -> None:
-    refused(tampered(make_pack(tmp_path), {"pack.json": b'{"format": 99}'}), "of a newer Sidestep")
+    refused(tampered(make_pack(tmp_path), {"pack.json": b'{"format": 99}'}), "by a newer Sidestep")
     refused(tampered(make_pack(tmp_path), {"pack.json": b"[]"}), "not the description of a pack")
 
 

@@ -13,7 +13,7 @@ from sidestep.errors import BadInput
 from sidestep.interfaces import CrowdModel, Policy, Sensor
 from sidestep.records import load_record
 from sidestep.runs import make_plan, run_benchmark
-from sidestep.runs.remote.guests import Guests
+from sidestep.runs.remote.guests import GuestProcesses
 from sidestep.simulation import build_world, check_policy, run_episode
 from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord, Observation, Scenario, Velocity
@@ -207,7 +207,7 @@ def test_a_sensor_that_fails_is_no_failure_of_the_policy(odd: None) -> None:
 
 def test_maps_of_arrays_reach_a_guest_and_objects_are_refused(odd: None) -> None:
     nested = {"sensors": {"extra": {"odd": {"mode": "nested"}}}}
-    with Guests() as guests:
+    with GuestProcesses() as guests:
         assert not drive(guests.policy(f"{HERE}:Compares", {}), **nested).error
         assert "sensor 'odd' reports a object, which cannot be sent" in drive(guests.policy(f"{HERE}:Looks", {})).error
     assert not drive(Compares(), **nested).error

@@ -95,7 +95,7 @@ def import_(
             topics=_pairs("--map", map_), columns=_pairs("--columns", columns), robot=robot, rate_hz=rate_hz,
             time_unit=time_unit,
         )  # fmt: skip
-        imported = import_logs(logs, out, build, format_name=format_name, read=read, tell=say)
+        imported = import_logs(logs, out, build, format_name=format_name, read=read, on_message=say)
         summary = summarise(FinishedRun(out).table)
     if as_json:
         records = [

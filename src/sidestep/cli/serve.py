@@ -132,7 +132,7 @@ def _host(
         prefix.removeprefix("unix:"),
         name=name,
         dynamics=dynamics,
-        why_not=why_not_built,
+        reason_not_built=why_not_built,
         reconnect_s=reconnect,
         say=say,
     )

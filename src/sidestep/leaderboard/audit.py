@@ -50,7 +50,7 @@ class Audit:
     problems: tuple[Problem, ...]
 
     def problems_of(self, policy: str) -> tuple[Problem, ...]:
-        """Those of one policy, and those of all."""
+        """Problems of one policy, and those that concern all."""
         return tuple(problem for problem in self.problems if problem.policy in ("", policy))
 
 
@@ -95,7 +95,7 @@ def _key_of_task(task: EpisodeTask) -> Key:
 
 
 def _results(run: FinishedRun) -> tuple[dict[Key, EpisodeScores], str, list[Problem]]:
-    """The table of results by episode; what it has twice is a problem."""
+    """The table of results by episode; an episode that it has twice is a problem."""
     try:
         listed, dialect = run.rows
     except BadInput as error:
@@ -129,7 +129,7 @@ def _record(run: FinishedRun, task: EpisodeTask, skipped: str | None) -> tuple[E
 
 
 def _compare(scores: EpisodeScores, stated: EpisodeScores | None, label: str) -> Iterator[Problem]:
-    """What the table says otherwise than the record."""
+    """Where the table differs from the record."""
     if stated is None:
         yield Problem("results", f"{label}: not in {RESULTS_FILE}", scores.policy)
         return

@@ -38,7 +38,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Verified:
-    """What was checked about an entry, when, and by which version. ``checked`` of its episodes were run again."""
+    """What was checked about an entry, when, and by which version. ``checked`` of its episodes were re-run."""
 
     date: str
     by: str
@@ -46,9 +46,9 @@ class Verified:
     checked: int
     equal: int
     not_checked: str = ""
-    """Why episodes of this policy were not run again."""
+    """Why episodes of this policy were not re-run."""
     difference: str = ""
-    """The first difference of a second run."""
+    """The first difference between a record and its re-run."""
 
     @property
     def level(self) -> str:
@@ -59,12 +59,12 @@ class Verified:
 
     @property
     def text(self) -> str:
-        """For people."""
+        """A sentence for the pages."""
         parts = [f"{self.rescored} episodes scored again from their records"]
         if self.checked:
             parts.append(f"{self.equal} of {self.checked} that were run again are equal to the bit")
         if self.not_checked:
-            parts.append(f"not run again: {self.not_checked}")
+            parts.append(f"not verified: {self.not_checked}")
         return "; ".join(parts)
 
 
@@ -89,7 +89,7 @@ class BoardEntry:
     verified: Verified
     track: str
     reasons: tuple[str, ...]
-    """Why it has no rank; empty: it has one, unless it is privileged."""
+    """Why it has no rank; if empty, it has one unless it is privileged."""
     source_code: Mapping[str, str] = field(default_factory=dict)
     """File → text of the policy, where the pack has it."""
 
@@ -115,12 +115,12 @@ class BoardEntry:
 
     @property
     def observation_class(self) -> ObservationClass:
-        """With whom it can be compared."""
+        """The class of entries with which it can be compared."""
         return observation_class(self.observed)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Those of the policy in the plan."""
+        """The settings of the policy in the plan."""
         return next(policy.settings for policy in self.plan.policies if policy.name == self.policy)
 
     @property
@@ -143,7 +143,7 @@ def _scenarios_hash(scenarios: Iterable[Scenario]) -> str:
 
 
 def make_entries(found: PackVerification, held_out: Sequence[HeldOut], date: str, version: str) -> list[BoardEntry]:
-    """The entries of a pack that is open."""
+    """The entries of an unpacked pack."""
     pack, audit = found.pack, found.audit
     run, plan = audit.run.description, audit.run.plan
     episodes = by_policy(audit.scored.episodes)
@@ -154,12 +154,12 @@ def make_entries(found: PackVerification, held_out: Sequence[HeldOut], date: str
             continue
         left = next((entry.reason for entry in found.not_checked if entry.policy == policy.name), "")
         checked, equal = found.again.by_policy.get(policy.name, (0, 0))
-        told = "" if equal == checked else _first_difference(found)
+        difference = "" if equal == checked else _first_difference(found)
         count = len(episodes[policy.name])
-        verified = Verified(date, f"Sidestep {version}", count, checked, equal, left, told)
+        verified = Verified(date, f"Sidestep {version}", count, checked, equal, left, difference)
         reasons = [*([reason] if reason else []), *_reasons(audit.problems_of(policy.name))]
         if verified.level == "differs":
-            reasons.append(f"a second run differs from the record ({told})")
+            reasons.append(f"a second run differs from the record ({difference})")
         entries.append(
             BoardEntry(
                 id=f"{pack.sha256[:10]}-{safe_name(policy.name)}",

@@ -1,5 +1,5 @@
-"""What is comparable is ranked together: a group holds the entries of one track that ran the same scenarios, seeds and
-settings with the same simulator and are scored in the same dialect."""
+"""Groups of comparable entries, which are ranked together: a group holds the entries of one track that ran the same
+scenarios, seeds and settings with the same simulator and are scored in the same dialect."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _group(track: str, name: str, entries: list[BoardEntry], rank_by: str, race:
 
 
 def _ranks(entries: Sequence[BoardEntry], rank_by: str) -> dict[str, Ranked]:
-    """Label → rank, best first. A single entry is first; where the metric has no value or no better side nobody is."""
+    """Label → rank, best first. A single entry is first; there is no rank without a value or a better direction."""
     if len(entries) == 1:
         return {entries[0].label: Ranked(entries[0].label, 1, 1, None, ())}
     sides = [

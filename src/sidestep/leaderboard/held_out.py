@@ -1,5 +1,5 @@
-"""Seeds that nobody can prepare for. The organisers draw them from a secret and publish a commitment, its SHA-256 with
-the suite and the number of seeds; in the end they reveal the secret, and everybody can draw the seeds again."""
+"""Held-out seeds. The organisers draw them from a secret and publish a commitment: its SHA-256 with the suite and the
+number of seeds. In the end they reveal the secret, and everybody can draw the same seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sidestep.errors import BadInput
 
 CONTEXT = "sidestep held-out seeds 1"
 LEAST_BYTES = 16
-"""Of a secret: fewer can be guessed."""
+"""Least length of a secret: a shorter one can be guessed."""
 MOST_BYTES = 4096
 MOST_SEEDS = 10_000
 SEED_BITS = 48

@@ -84,7 +84,7 @@ class _Archive:
     def add(self, name: str, blocks: Iterable[bytes], size: int) -> None:
         """Write one member of ``size`` bytes."""
         if MEMBER.fullmatch(name) is None:
-            raise BadInput(f"{name!r:.200}: no name for a member of a pack; rename that file")
+            raise BadInput(f"{name!r:.200}: not a valid name of a member of a pack; rename that file")
         info = zipfile.ZipInfo(name, TIME)
         info.external_attr, info.create_system, info.file_size = 0o644 << 16, 3, size
         sha = hashlib.sha256()
@@ -110,7 +110,7 @@ def write_pack(folder: Path, out: Path, *, source: bool = True, key: Path | None
         f"{COUNTERFACTUALS}/{path.name}": path for path in map(counterfactual_path, files.values()) if path.is_file()
     }
     files |= {path.name: path for path in folder.glob("results*.parquet")}
-    left_out = _told(run, episodes)
+    left_out = _missing(run, episodes)
     policies = []
     sources: dict[str, str] = {}
     for policy in run.plan.policies:
@@ -179,18 +179,18 @@ def _json(document: Any) -> bytes:
     return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
-def _told(run: RunFile, episodes: int) -> list[str]:
-    """What is missing of the run itself."""
-    told = []
+def _missing(run: RunFile, episodes: int) -> list[str]:
+    """Sentences about what the pack lacks of the run itself."""
+    missing = []
     if episodes < run.plan.size:
-        told.append(f"the run has {episodes} of the {run.plan.size} episodes of its plan")
+        missing.append(f"the run has {episodes} of the {run.plan.size} episodes of its plan")
     files = [name for name in run.plan.files if not name.startswith("plug-in ")]
     if files and _base_in_package(run) is None:
-        told.append(
+        missing.append(
             f"files that scenarios name are not in the pack ({', '.join(files[:3])}{', …' if len(files) > 3 else ''}): "
-            "who runs these episodes again needs them"
+            "re-running these episodes needs them"
         )
-    return told
+    return missing
 
 
 def _base_in_package(run: RunFile) -> Path | None:

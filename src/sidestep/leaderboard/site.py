@@ -63,7 +63,7 @@ class Board:
     held_out: tuple[HeldOut, ...]
     written: str
     groups: dict[str, list[Group]] = field(default_factory=dict)
-    """By suite."""
+    """Groups by suite."""
 
     @property
     def unranked(self) -> list[BoardEntry]:
@@ -99,7 +99,7 @@ def write_board(
     settings = settings or Settings()
     [metric] = load_metrics([settings.rank_by])
     if metric.direction == "none":
-        raise BadInput(f"{settings.rank_by}: has no better side, so nobody can be ranked by it; choose another metric")
+        raise BadInput(f"--rank-by {settings.rank_by}: the metric has no better direction; choose another one")
     written = datetime.now(UTC)
     entries: list[BoardEntry] = []
     refused: list[tuple[str, str]] = []

@@ -46,7 +46,7 @@ class Pack:
     path: Path
     folder: Path
     sha256: str
-    """Of the whole file."""
+    """Hash of the whole file."""
     about: dict[str, Any]
     """``pack.json``."""
     signature: Signature | None
@@ -59,7 +59,7 @@ class Pack:
 
 
 def is_pack(path: Path) -> bool:
-    """Whether a file begins as a pack does."""
+    """Whether a file begins like a pack."""
     if not is_file(path):
         return False
     try:
@@ -122,7 +122,7 @@ def _checked_members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.
         if info.flag_bits & 1:
             raise BadInput(f"{where}: is encrypted")
         if (kind := stat.S_IFMT(info.external_attr >> 16)) not in (0, stat.S_IFREG):
-            raise BadInput(f"{where}: is no regular file (mode {kind:o})")
+            raise BadInput(f"{where}: not a regular file (mode {kind:o})")
         if info.file_size > (most := _most_bytes(info.filename)):
             raise BadInput(f"{where}: {info.file_size:,} bytes; at most {most:,} are read")
         folded.add(info.filename.casefold())
@@ -196,5 +196,7 @@ def _about(folder: Path, path: Path) -> dict[str, Any]:
     if not isinstance(version, int) or version < 1:
         raise BadInput(f"{where}: not the description of a pack, it has no format")
     if version > PACK_FORMAT:
-        raise BadInput(f"{where}: of a newer Sidestep (format {version}); upgrade with: pip install --upgrade sidestep")
+        raise BadInput(
+            f"{where}: written by a newer Sidestep (format {version}); upgrade with: pip install --upgrade sidestep"
+        )
     return dict(document)

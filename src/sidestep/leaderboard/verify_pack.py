@@ -1,5 +1,5 @@
 """Check a pack: its hashes and signature, its records against its plan and results, and episodes by running them again.
-Nobody's code is run but ours, unless it is trusted; what was not checked is told."""
+Only bundled policies are run unless the pack is trusted; what was not checked is listed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sidestep.runs.episode import EpisodeTask, RunEpisode
 from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.provenance import PLUG_IN, names_of_files, scenario_files, setting_files, simulator_version
 from sidestep.runs.runner import tasks_of
-from sidestep.runs.verify import Progress, Verification, run_again, spread, was_served, why_not_again
+from sidestep.runs.verify import Progress, Verification, reason_not_rerun, run_again, spread, was_served
 
 
 @dataclass(frozen=True)
 class NotChecked:
-    """Episodes of a policy that were not run again, and why."""
+    """Number of episodes of a policy that were not re-run, and the reason."""
 
     policy: str
     episodes: int
@@ -30,7 +30,7 @@ class NotChecked:
 
 @dataclass(frozen=True)
 class PackVerification:
-    """A pack against itself (``audit``), and episodes of it against a second run (``again``)."""
+    """What checks of a pack found: in its own files (``audit``) and by re-running episodes (``again``)."""
 
     pack: Pack
     audit: Audit
@@ -44,7 +44,7 @@ class PackVerification:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found that is wrong."""
+        """Whether no problem was found."""
         return self.again.equal == self.again.checked and not self.audit.problems
 
     def as_json(self) -> dict[str, Any]:
@@ -100,13 +100,14 @@ def check_unpacked(
     trust: bool = False,
     each: bool = False,
 ) -> PackVerification:
-    """As ``verify_pack``, of a pack that is open; with ``each``, ``sample`` is that of each policy."""
+    """Check a pack that is unpacked (``verify_pack``). With ``each``, ``sample`` is the number of episodes of every
+    policy."""
     audit = audit_run(pack.folder)
     policies = tuple(_from_pack(policy, pack) for policy in audit.run.plan.policies)
     plan = audit.run.plan.model_copy(update={"policies": policies})
     if sample == 0:
         count = len(plan.scenarios) * len(plan.seeds)
-        left = [NotChecked(policy.name, count, "nothing was run again") for policy in policies]
+        left = [NotChecked(policy.name, count, "no episode was re-run") for policy in policies]
         return PackVerification(pack, audit, Verification(0, 0, None), tuple(left))
     tasks, left = _divide(plan, audit, pack.folder, trust)
     parts = [[task for task in tasks if task.policy is policy] for policy in policies] if each else [tasks]
@@ -119,7 +120,7 @@ def check_unpacked(
 
 
 def _divide(plan: Plan, audit: Audit, folder: Path, trust: bool) -> tuple[list[EpisodeTask], list[NotChecked]]:
-    """Episodes that can be run again, and those that cannot."""
+    """Episodes that can be re-run, and those that cannot."""
     there = {(each.policy, each.scenario, each.seed) for each in audit.scored.episodes}
     missing = _scenarios_not_here(plan)
     all_tasks = [task for task in tasks_of(plan, folder) if (task.policy.name, task.scenario.name, task.seed) in there]
@@ -127,7 +128,7 @@ def _divide(plan: Plan, audit: Audit, folder: Path, trust: bool) -> tuple[list[E
     left: list[NotChecked] = []
     for policy in plan.policies:
         own = [task for task in all_tasks if task.policy is policy]
-        if reason := why_not_again(plan) or _not_to_be_run(policy, trust):
+        if reason := reason_not_rerun(plan) or _reason_not_run(policy, trust):
             left.append(NotChecked(policy.name, len(own), reason))
             continue
         unbuilt = [task for task in own if task.scenario.name in missing]
@@ -138,7 +139,7 @@ def _divide(plan: Plan, audit: Audit, folder: Path, trust: bool) -> tuple[list[E
 
 
 def _from_pack(policy: PolicyPlan, pack: Pack) -> PolicyPlan:
-    """The policy, made from its source in the pack where that is there."""
+    """The policy, made from its source in the pack if the pack has it."""
     reference = pack.sources.get(policy.name)
     if reference is None or reference != policy.reference:
         return policy
@@ -149,21 +150,21 @@ def _from_pack(policy: PolicyPlan, pack: Pack) -> PolicyPlan:
     return policy.model_copy(update={"reference": f"{path}:{name}"})
 
 
-def _not_to_be_run(policy: PolicyPlan, trust: bool) -> str:
-    """Why a policy of a pack is not run here; empty if it is."""
+def _reason_not_run(policy: PolicyPlan, trust: bool) -> str:
+    """Why a policy of a pack cannot be run here; empty if it can."""
     if was_served(policy.made_from):
         return "it came over a socket to `sidestep serve`"
     predictor = policy.settings.get("predictor")
     is_ours = policy.is_bundled and (not isinstance(predictor, str) or predictor in registry.PREDICTORS)
     if not is_ours and not trust:
-        return "it is the packer's own code, which is run only with --trust"
+        return "it is the packer's own code, which runs only with --trust"
     if {key: value for key, value in policy.files.items() if key in policy.settings} != setting_files(policy.settings):
-        return "a file that its settings name is not here, or is another one"
+        return "a file that its settings name is missing here or has changed"
     return ""
 
 
 def _scenarios_not_here(plan: Plan) -> dict[str, str]:
-    """Scenario → why it cannot be built as it was: a recording, map or plug-in is not here, or is another one."""
+    """Scenario → why it cannot be built as it was: a recording, map or plug-in is missing here or has changed."""
     everywhere = scenario_files(plan.scenarios, plan.base)
     changed = {name for name in {*plan.files, *everywhere} if plan.files.get(name) != everywhere.get(name)}
     plug_in = next((name for name in sorted(changed) if name.startswith(PLUG_IN)), None)
@@ -171,5 +172,5 @@ def _scenarios_not_here(plan: Plan) -> dict[str, str]:
     for scenario in plan.scenarios:
         wrong = plug_in or next((name for name in names_of_files(scenario) if name in changed), None)
         if wrong is not None:
-            found[scenario.name] = f"{wrong} is not here, or is another one than in the run"
+            found[scenario.name] = f"{wrong} is missing here, or is not the one of the run"
     return found

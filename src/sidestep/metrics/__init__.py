@@ -1,8 +1,9 @@
 """Metrics: pure functions of an episode record, one file per family, and their aggregation over episodes.
 
 ``definition`` is how a metric is written, ``series`` derives time series from a record (viewers plot them too),
-``score`` scores one record, ``aggregate`` makes the table of many with ``statistics`` and ``rates``, ``sources`` names
-the publications and the dialects (other published definitions). Nothing here simulates or reads files.
+``score`` scores one record, ``aggregate`` makes the table of many, ``estimates`` has every mean, proportion and rate
+with its interval (by ``statistics`` and ``rates``), ``sources`` names the publications and the dialects (other
+published definitions). Nothing here simulates or reads files.
 """
 
 _FAMILIES: dict[str, str] = {

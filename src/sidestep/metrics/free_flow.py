@@ -25,7 +25,7 @@ STEP_M = 1.0
 BESIDE_M = 0.6
 """How far beyond the edge of a lane its speed limit still holds."""
 UNLIMITED_MPS2 = 3.0
-"""Of robots without limits of their own."""
+"""Acceleration of robots that state no limit."""
 
 _DEFINITION = "Scenarios in which the task is to leave an area along a route over lanes."
 

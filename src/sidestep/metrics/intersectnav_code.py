@@ -25,10 +25,10 @@ MUCH_STEER, MUCH_THROTTLE = 0.4, 0.9
 NEAR_M, VERY_NEAR_M = 5.0, 2.5
 TOWARDS = -0.6
 SHORTEST = 0.1
-"""Of a velocity, m/s, or an offset, m, that has a direction; the cosine of others counts as -1."""
+"""Least size of a velocity, m/s, or an offset, m, that has a direction; the cosine of others counts as -1."""
 BRAKES_MPS2, STANDS_MPS = 1.5, 0.1
 SMALLEST_M = 1e-3
-"""Of the first coordinate of an offset; smaller ones become it, but 0 stays 0."""
+"""Least first coordinate of an offset; smaller ones become it, but 0 stays 0."""
 TOO_FAR_M, TOO_MUCH_DEG = 1.0, 15.0
 DEGREES = 57.29577951308232
 COLLISIONS = (Outcome.PEDESTRIAN_COLLISION, Outcome.VEHICLE_COLLISION, Outcome.ENVIRONMENT_COLLISION)

@@ -2,7 +2,7 @@
 is not in one race with one that is told where everybody is.
 
 The record holds what the policy was given, never what it says of itself; and whatever is not known to be the reading of
-a sensor of the robot's own, or a part of the task, counts as exact. So nobody comes into the other race by naming less.
+a sensor of the robot's own, or a part of the task, counts as exact. So no policy enters the other race by naming less.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CLASS_WORDS: dict[ObservationClass, str] = {
     "unknown": "not known",
 }
 INFORMED: tuple[ObservationClass, ...] = ("exact", "sensors")
-"""Those who know something that others do not."""
+"""Classes of policies that observe their surroundings."""
 _ORDER = (
     "pedestrians", "history", "vehicles", "map", "future",
     "lidar", "points", "rgb", "depth", "semantic", "route", "goal",
@@ -41,7 +41,7 @@ Observed = Mapping[str, str]
 
 
 def observed_in(record: EpisodeRecord) -> str:
-    """What the policy of a record was given, as the text of a column of the results; empty where nobody knows."""
+    """What the policy of a record was given, as the text of a column of the results; empty if it is not known."""
     needs = record.policy.needs
     if not needs and NOTE in record.scenario.notes:
         return ""
@@ -120,8 +120,8 @@ def race_note(classes: Mapping[str, ObservationClass]) -> str:
         f"{', '.join(name for name, found in classes.items() if found == kind)} ({CLASS_WORDS[kind]})"
         for kind in INFORMED
     ]
-    told = f"Two races, since they do not observe the same: {' and '.join(parts)}."
-    return f"{told} Stars, ranks and fronts are within each."
+    note = f"Two races, since they do not observe the same: {' and '.join(parts)}."
+    return f"{note} Stars, ranks and fronts are within each."
 
 
 def _limits(need: str, sensors: Sensors) -> str:

@@ -73,7 +73,7 @@ def better_side(p: float | None, low: float | None, high: float | None, directio
 
 
 def as_json(ranking: Sequence[Ranked]) -> list[dict[str, Any]]:
-    """As ``compare --json`` has it."""
+    """The ranking as ``compare --json`` has it."""
     return [asdict(each) | {"tied_with": list(each.tied_with)} for each in ranking]
 
 

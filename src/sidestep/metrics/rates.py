@@ -40,10 +40,10 @@ class Rate:
         """``≥ 10.9 (4 in 10 m)``, ``≤ 36.9 (0 in 10 m)``, ``12 in 0 m``; nothing where there is a value."""
         if self.value is not None:
             return ""
-        told = f"{self.count:g} in {self.metres:.0f} m"
+        counted = f"{self.count:g} in {self.metres:.0f} m"
         if self.low is None or self.high is None:
-            return told
-        return f"≥ {self.low:.3g} ({told})" if self.count else f"≤ {self.high:.3g} ({told})"
+            return counted
+        return f"≥ {self.low:.3g} ({counted})" if self.count else f"≤ {self.high:.3g} ({counted})"
 
 
 def pooled_rate(

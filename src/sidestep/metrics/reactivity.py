@@ -9,7 +9,7 @@ from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
 
 DELAYED_FROM_S = 0.1
-"""Who is less behind the recording is not delayed: two steps of the usual length."""
+"""A person less than this behind the recording is not delayed: two steps of the usual length."""
 DETOUR_FROM_M = 0.05
 
 NO_REACTION = "replayed people do not react to the robot (reactivity none), or nobody is replayed"

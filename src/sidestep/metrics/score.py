@@ -22,7 +22,7 @@ HEADLINES: tuple[str, ...] = (
     "success", "collisions", "spl", "route_completion", "time_to_goal", "path_length_ratio",
     "closest_pedestrian_distance", "time_within_1_2m", "jerk_avg", "planning_time_avg",
 )  # fmt: skip
-"""The ten metrics that tables and comparisons show unless told otherwise."""
+"""The ten metrics that tables and comparisons show by default."""
 MINUTE_S = 60.0
 """Windows of a recording that begin within the same minute share people."""
 
@@ -40,7 +40,7 @@ class EpisodeScores:
     metrics: Mapping[str, MetricResult]
     error: str = ""
     privileged: bool = False
-    """As the record says of the policy: it is never ranked with the others."""
+    """Whether the policy sees what others do not; then it is never ranked with them."""
     observes: str = ""
     """What the policy was given (``sidestep.metrics.observed``); empty: not known."""
     source: str = "generated"
@@ -50,7 +50,7 @@ class EpisodeScores:
     event: str = ""
     """``happened`` or ``missed`` where the scenario stages an event, else empty."""
     traceback: str = ""
-    """Of a policy that raised: the innermost calls."""
+    """The innermost calls of a policy that raised an exception."""
 
 
 def score_episode(

@@ -17,7 +17,7 @@ INTIMATE_M = 0.45
 LEAST_WAY_M = 1.0
 """Rates over a shorter way than this say nothing."""
 LEAST_TOTAL_M = 100.0
-"""Of all episodes together: over a shorter way a rate is given as a bound only."""
+"""Distance of all episodes together below which a rate is given as a bound only."""
 
 COLLISIONS = frozenset({Outcome.PEDESTRIAN_COLLISION, Outcome.ENVIRONMENT_COLLISION, Outcome.VEHICLE_COLLISION})
 PEDESTRIANS = frozenset({Outcome.PEDESTRIAN_COLLISION})

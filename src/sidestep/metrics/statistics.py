@@ -55,9 +55,9 @@ def proportion(values: FloatArray, confidence: float = 0.95, clusters: IntArray 
 
 
 def effective_number(values: FloatArray, confidence: float = 0.95, clusters: IntArray | None = None) -> float:
-    """How many independent values of 0 or 1 tell as much as ``values`` do in their clusters (Korn and Graubard, Survey
-    Methodology 24, 1998): p (1 - p) / var(p), at most n, with a correction by Student's t for few clusters. Where all
-    values are alike, the clusters are counted instead."""
+    """Number of independent values of 0 or 1 that carry as much information as ``values`` in their clusters (Korn and
+    Graubard, Survey Methodology 24, 1998): p (1 - p) / var(p), at most n, with a correction by Student's t for few
+    clusters. Where all values are alike, the clusters are counted instead."""
     n = len(values)
     if clusters is None:
         return float(n)

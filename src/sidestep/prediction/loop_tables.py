@@ -7,8 +7,9 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from sidestep.metrics.estimates import Estimate
 from sidestep.report.plots import INK, QUIET, STYLE, new_figure, tidy
-from sidestep.report.table_model import HERE, Cell, Column, Estimate, NumberFormat, Row, Section, Table, csv_form
+from sidestep.report.table_model import HERE, Cell, Column, NumberFormat, Row, Section, Table, csv_form
 
 TITLES = {
     "failures": ("failures", "%"),

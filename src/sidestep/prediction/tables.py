@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
+from sidestep.metrics.estimates import Estimate
 from sidestep.prediction.bootstrap import CONFIDENCE, HIGHER_IS_BETTER, PAIR_CONFIDENCE, Bootstrap, Metric
 from sidestep.report.table_model import (
     ARROWS,
     HERE,
     Cell,
     Column,
-    Estimate,
     NumberFormat,
     Row,
     Section,

@@ -1,8 +1,9 @@
-"""What a person looks at: pictures and videos of episodes, tables, and the HTML report.
+"""Tables, plots, and the HTML report with its player of episodes.
 
-Only reads records and results. ``topview`` draws a record (the painting itself is in ``sidestep.render.top_view``);
-``html`` writes the report from ``summary`` (numbers), ``plots`` (SVG), ``viewer`` (the player, which also stands alone)
-and ``templates/``. ``export_rerun`` and ``export_mcap`` write a record for other people's viewers.
+It only reads records and results. ``html`` writes the report from ``summary`` (numbers), ``table_model`` and
+``table_writer`` (tables), ``plots`` (SVG), ``papers`` (sections in the shape of publications), ``viewer`` (the player,
+which also stands alone) and ``templates/``; ``terminal`` prints the same tables. Pictures and films of episodes are in
+``sidestep.render``, exports for other viewers in ``sidestep.records.exports``.
 """
 
 from sidestep.render.films.top_view import EpisodeView, draw_png, draw_strip

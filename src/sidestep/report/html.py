@@ -70,7 +70,7 @@ def failure_cards(episodes: Sequence[LabelledEpisode], replays: Sequence[dict[st
 
 
 def _card(item: LabelledEpisode, replay: dict[str, Any], index: int) -> dict[str, Any]:
-    told = [f"{event['time']:.1f} s: {event['text']}" for event in replay["events"] if event["kind"] != "goal_reached"]
+    lines = [f"{event['time']:.1f} s: {event['text']}" for event in replay["events"] if event["kind"] != "goal_reached"]
     return {
         "episode": index,
         "policy": item.label,
@@ -78,8 +78,8 @@ def _card(item: LabelledEpisode, replay: dict[str, Any], index: int) -> dict[str
         "seed": item.scores.seed,
         "outcome": item.scores.outcome.replace("_", " "),
         "colour": palette.hexadecimal(palette.OUTCOMES[item.scores.outcome]),
-        "text": told[0] if told else "",
-        "more": max(0, len(told) - 1),
+        "text": lines[0] if lines else "",
+        "more": max(0, len(lines) - 1),
     }
 
 

@@ -1,5 +1,5 @@
-"""Which episodes a report embeds and which are filmed: each policy's worst and best first. Records that
-cannot be read, or are not the ones that were scored, are left out.
+"""The choice of episodes that a report embeds and of those that are filmed: each policy's worst and best first.
+Episodes whose record cannot be read, or is not the one that was scored, are left out.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class LabelledEpisode:
 
 
 def label_episodes(runs: Sequence[FinishedRun]) -> list[LabelledEpisode]:
-    """Every episode with its run. A policy that several runs of a suite share is told apart by the run's name."""
+    """Every episode with its run. A policy that several runs of a suite share is labelled with the
+    run's name."""
     holders = Counter(pair for run in runs for pair in {(each.suite, each.policy) for each in run.episodes})
     names = [run.folder.resolve().name for run in runs]
     unique = [name if names.count(name) == 1 else f"{name} {k + 1}" for k, name in enumerate(names)]

@@ -56,9 +56,9 @@ TITLES: dict[str, str] = {
     "failures_per_100m": "Failures per 100 m",
     "contact_free": "Free of contact",
 }
-"""Short names for people, where the metric's own would be clumsy."""
+"""Titles of metrics whose names would be clumsy titles."""
 UNITS = {INDICATOR_UNIT: "%", "ratio": "", "count": "", "1/100 m": ""}
-"""Units that people see otherwise."""
+"""Units that tables show differently."""
 CONTACT_FREE = "contact_free"
 SUCCESS_MEANS = {
     "stop": "Success here is to stop for the person who asks for it, not to reach the goal.",
@@ -105,7 +105,7 @@ class Summary:
     episodes: tuple[EpisodeScores, ...]
     columns: tuple[MetricColumn, ...]
     privileged: frozenset[str] = frozenset()
-    """Policies that see what the others do not: they are ranked with nobody."""
+    """Policies that see what the others do not: they are not ranked."""
     events: dict[str, dict[str, int]] = field(default_factory=dict)
     """Policy → episodes whose staged event ``happened`` or was ``missed``; only those that stage one."""
     observed: Mapping[str, Observed | None] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class Summary:
 
     @property
     def classes(self) -> dict[str, ObservationClass]:
-        """Policy → with whom it can be compared. Privileged policies are compared with nobody."""
+        """Policy → the class of policies with which it can be compared. Privileged policies are not in it."""
         return {name: observation_class(found) for name, found in self.observed.items() if name not in self.privileged}
 
     def column(self, name: str) -> MetricColumn | None:
@@ -160,7 +160,7 @@ class Summary:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the tables has to know, in sentences."""
+        """Sentences that a reader of the tables needs."""
         notes = [SUCCESS_MEANS[self.success]] if self.success in SUCCESS_MEANS else []
         missed = [
             f"{policy} {counts['missed']} of {sum(counts.values())}"
@@ -307,7 +307,7 @@ def _best_of(column: MetricColumn, candidates: Collection[str]) -> set[str]:
 
 def contenders(table: ResultTable, by: str = "success", among: Collection[str] | None = None) -> set[str]:
     """Policies whose success rate is not clearly below the best one's (their intervals meet): a robot that stands still
-    is nobody's model of a smooth ride. Everybody where success was not scored or has no interval. Privileged policies
+    is no model of a smooth ride. All policies where success was not scored or has no interval. Privileged policies
     are the limit, not contenders. ``by``: another metric of which more is better; ``among``: only these."""
     names = [policy for policy in table.policies if among is None or policy in among]
     fair = {policy: table.policies[policy] for policy in names if not table.policies[policy].privileged}
@@ -315,14 +315,14 @@ def contenders(table: ResultTable, by: str = "success", among: Collection[str] |
 
 
 def contact_free(summary: Summary) -> MetricColumn:
-    """The share of all episodes in which the robot touched nobody and nothing, with Wilson intervals."""
+    """The share of all episodes in which the robot touched no person and no object, with Wilson intervals."""
     touched = [replace(each, metrics={CONTACT_FREE: _touched_nothing(each)}) for each in summary.episodes]
     column = _column(CONTACT_FREE, INDICATOR_UNIT, aggregate(touched))
     return replace(column, better="higher", symbol=ARROWS["higher"])
 
 
 def _touched_nothing(episode: EpisodeScores) -> MetricResult:
-    """By the count of collisions; by the outcome where they were not counted."""
+    """1 if the count of collisions is 0; where they were not counted, if the outcome is not a collision."""
     counted = episode.metrics.get("collisions")
     free = counted.value == 0 if counted and counted.valid else not episode.outcome.endswith("collision")
     return MetricResult(float(free), INDICATOR_UNIT)

@@ -124,7 +124,7 @@ class Row:
     symbol: str = ""
     colour: str = ""
     observation: ObservationClass = "unknown"
-    """With whom it can be compared; unknown: with everybody."""
+    """The class of policies with which it can be compared; ``unknown``: with all."""
 
     @property
     def title(self) -> str:
@@ -180,7 +180,7 @@ class Table:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """Those of all sections."""
+        """The rows of all sections."""
         return tuple(row for section in self.sections for row in section.rows)
 
     def line_above(self, section: Section, index: int) -> str:
@@ -223,7 +223,7 @@ def mark_best(
     competes: Callable[[Row, Column, Cell], bool] = lambda row, column, cell: True,
     among: Callable[[Row], str] = lambda row: row.origin,
 ) -> list[Row]:
-    """The best of each column in each group of rows (``among``), and all that are printed alike; nobody where all are
+    """The best of each column in each group of rows (``among``), and all that are printed alike; none where all are
     alike. Privileged policies, bounds, and numbers of ours over fewer than ``LEAST_FOR_A_STAR`` episodes do not
     compete, nor what ``competes`` leaves out. Policies that do not observe the same are in races of their own."""
     inside = races({row.policy: row.observation for row in rows if not row.privileged})
@@ -253,7 +253,8 @@ def _best_of_races(
     among: Callable[[Row], str],
     inside: Sequence[frozenset[str]],
 ) -> list[Row]:
-    """Each cell is the best that is so in all races of its policy: who sees nothing is in all of them."""
+    """A cell is the best if it is the best in all races of its policy. A policy that observes nothing is in all
+    races."""
     marked = [replace(row, cells=tuple(replace(cell, best=True) for cell in row.cells)) for row in rows]
     everybody = frozenset().union(*inside)
     for k, row in enumerate(rows):
@@ -274,8 +275,8 @@ def _counts(row: Row, cell: Cell) -> bool:
 
 
 def within_reach(estimates: Mapping[str, Estimate]) -> set[str]:
-    """Those whose value is not clearly below the best one's: their intervals meet. All where the best has no
-    interval, or where none has a value."""
+    """Policies whose value is not clearly below the best one's: their intervals meet. All if the best has no
+    interval, or if none has a value."""
     known = {name: found for name, found in estimates.items() if found.value is not None}
     if not known:
         return set(estimates)

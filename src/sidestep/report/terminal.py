@@ -47,7 +47,7 @@ def _print_suite(summary: dict[str, Any], console: Console) -> None:
     notes = [f"Run {summary['run']}. Mean and 95 % interval over the episodes that have a value."]
     notes += [SUCCESS_MEANS[summary["success"]]] if summary["success"] in SUCCESS_MEANS else []
     notes += ["Observes: " + "; ".join(f"{name}: {_observes(entry)}" for name, entry in policies.items()) + "."]
-    notes += ["Privileged policies see what the others do not and are compared with nobody."] if privileged else []
+    notes += ["Privileged policies see what the others do not and are not compared with others."] if privileged else []
     console.print("\n".join(notes), style="dim", markup=False)
 
 
@@ -131,9 +131,9 @@ def print_comparison(document: dict[str, Any], console: Console | None = None) -
         notes = [f"{rest} more metrics do not differ or have no common value."] if rest else []
         notes += [_failures(pair)]
         if not pair["one_race"]:
-            notes.append(f"Not one race, so nobody is marked as better: {_who_observes(document, pair)}.")
-        if told := [pair[side] for side in ("a", "b") if pair[side] in privileged]:
-            notes.append(f"Privileged, because they see what the others do not: {', '.join(told)}.")
+            notes.append(f"Not one race, so no side is marked as better: {_who_observes(document, pair)}.")
+        if shown := [pair[side] for side in ("a", "b") if pair[side] in privileged]:
+            notes.append(f"Privileged, because they see what the others do not: {', '.join(shown)}.")
         console.print("\n".join(notes) + "\n", markup=False)
     observed = [f"{entry['label']}: {_observes(entry)}" for entry in document["entries"]]
     console.print("Observes\n" + "\n".join(observed) + "\n", markup=False)

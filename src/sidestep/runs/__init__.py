@@ -1,9 +1,10 @@
-"""Runs of many episodes: the plan, who executes it, the run folder, and what is read back from it.
+"""Runs of many episodes: the plan, its execution, the run folder, and what is read back from it.
 
-``plan`` says what is to run; ``provenance`` what it depends on; ``episode`` runs one task; ``executors`` run many;
-``runner`` fills the run folder and resumes it; ``folder`` is the run folder with its long table; ``score``,
-``compare``, ``ranking`` and ``verify`` read a run folder; ``pack`` makes one file of it, ``unpack`` reads that,
-``signatures`` sign it, ``audit`` and ``verify_pack`` check it. Nothing here draws: that is ``sidestep.report``.
+``plan`` says what to run and ``provenance`` what that depends on; ``episode`` runs one task and ``executors`` run many;
+``runner`` fills the run folder and resumes it; ``folder`` defines its files and ``storage`` puts records elsewhere.
+``finished`` reads a run folder, each file once; ``score`` and ``compare`` make documents of it; ``verify`` and
+``counterfactuals`` simulate its episodes again. ``remote`` has policies in other processes, ``from_logs`` makes runs of
+logs. Packs are in ``sidestep.leaderboard``, pictures and pages in ``sidestep.report``.
 """
 
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan

@@ -1,8 +1,8 @@
 """Paired differences: the same scenarios and seeds under two policies, or under one policy in two runs.
 
 Pairing removes what the scenario does to both. A metric's difference is b − a over the episodes in which both
-have a value; how many pairs were lost because one has none is told, and so is how the episodes ended, since a
-policy that fails the hard episodes has a value only for the easy ones. Paths and times are compared where both
+have a value. The document has the number of pairs that were lost because one side has none, and how the episodes ended:
+a policy that fails the hard episodes has values for the easy ones only. Paths and times are compared where both
 succeed, rates per 100 m as ratios of sums. Suites are never mixed.
 
 Success and other shares of episodes have Tango's paired interval and an exact test, rates a test that swaps the two

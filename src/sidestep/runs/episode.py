@@ -18,7 +18,7 @@ from sidestep.metrics.score import EpisodeScores, score_episode
 from sidestep.records.counterfactuals import with_counterfactual
 from sidestep.runs.folder import pack
 from sidestep.runs.plan import PolicyPlan
-from sidestep.runs.remote.guests import GuestPolicy, Guests
+from sidestep.runs.remote.guests import GuestPolicy, GuestProcesses
 from sidestep.runs.remote.host import RemoteEpisode
 from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.remote.session import FailedPolicy
@@ -91,7 +91,7 @@ def run_task(
     task: EpisodeTask,
     run_episode: RunEpisode | None = None,
     make_policy: MakePolicy | None = None,
-    guests: Guests | None = None,
+    guests: GuestProcesses | None = None,
     in_process: bool = False,
 ) -> TaskResult:
     """Make sure that the task's record is there, and score it. A record that is already there and whole is kept.
@@ -99,17 +99,17 @@ def run_task(
     ``guests`` keeps the process of a guest for the next task; without it, it is ended here. With ``in_process``, and
     where ``run_episode`` stands in for the simulator, every policy runs in this process.
     """
-    existing, why_not = find_record(task)
+    existing, reason = find_record(task)
     if existing is not None:
         return TaskResult(pack(score_episode(existing, task.dialect)))
     if task.only_score:
-        return TaskResult(replaced=why_not)
-    with nullcontext(guests) if guests is not None else Guests() as house:
+        return TaskResult(replaced=reason)
+    with nullcontext(guests) if guests is not None else GuestProcesses() as processes:
         try:
-            policy = _policy_of(task, make_policy, None if in_process or run_episode is not None else house)
+            policy = _policy_of(task, make_policy, None if in_process or run_episode is not None else processes)
             record = simulate(task, policy, run_episode)
         except BadInput as error:
-            return TaskResult(skipped=str(error), replaced=why_not)
+            return TaskResult(skipped=str(error), replaced=reason)
         if _ENDING.is_set():
             raise SystemExit(0)
         try:
@@ -123,7 +123,7 @@ def run_task(
             policy.close()
         if isinstance(policy, GuestPolicy):
             keep_output(policy, task, failed=bool(record.error))
-    return TaskResult(pack(scores), simulated=True, replaced=why_not)
+    return TaskResult(pack(scores), simulated=True, replaced=reason)
 
 
 def keep_output(policy: GuestPolicy, task: EpisodeTask, failed: bool) -> None:
@@ -178,7 +178,7 @@ def _described(scenario: Scenario) -> str:
     return "\n".join([scenario.model_dump_json(include=parts), *robots])
 
 
-def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests | None) -> Policy:
+def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: GuestProcesses | None) -> Policy:
     if task.failure:
         return FailedPolicy(task.failure)
     if make_policy is not None and (made := make_policy(task)) is not None:

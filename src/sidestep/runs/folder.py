@@ -100,10 +100,10 @@ def _plan_document(plan: Plan) -> dict[str, Any]:
 
 @contextmanager
 def only_run(folder: Path) -> Iterator[None]:
-    """Make the folder and keep other runs out of it; BadInput that tells who is in it.
+    """Make the folder and keep other runs out of it; BadInput names the run that is in it.
 
     The operating system ends a dead process's claim, so what is left after a kill is taken over. A file system without
-    locks keeps nobody out.
+    locks does not keep other runs out.
     """
     try:
         (folder / EPISODES).mkdir(parents=True, exist_ok=True)
@@ -176,7 +176,7 @@ COMPUTING = ("numba", "numpy", "scipy", "shapely")
 
 
 def _other_libraries(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """What differs between two machines about the libraries that compute, for people."""
+    """Sentences about different versions of the libraries that compute on two machines."""
     before, after = was.get("versions", {}), now["versions"]
     return [
         f"library {name}: {before[name]} there, {after[name]} now (`pip install {name}=={before[name]}` brings it back)"
@@ -221,7 +221,7 @@ def load_run(folder: Path) -> RunFile:
 
 
 def episode_path(folder: Path, policy: str, scenario: str, seed: int) -> Path:
-    """Where a record lies: ``episodes/<policy>/<scenario>__seed<k>.parquet``."""
+    """The path of a record: ``episodes/<policy>/<scenario>__seed<k>.parquet``."""
     return folder / EPISODES / safe_name(policy) / f"{safe_name(scenario)}__seed{seed}.parquet"
 
 
@@ -300,7 +300,7 @@ LATER_COLUMNS = {
 }  # fmt: skip
 """Columns that tables of older versions lack, and what stands for them."""
 EPISODES_AT_ONCE = 200
-"""As rows of Python objects, which take a hundred times the space of the file."""
+"""Number of episodes that are rows of Python objects together: these take a hundred times the space of the file."""
 ROWS_AT_ONCE = 1 << 14
 
 
@@ -412,7 +412,7 @@ def load_results(path: Path) -> tuple[list[EpisodeScores], str]:
             f"{path}: no results yet; `sidestep run` or `sidestep score {path.parent}` writes them"
         ) from None
     except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"{path}: cannot be read ({error}); `sidestep score {path.parent}` writes it anew") from error
+        raise BadInput(f"{path}: cannot be read ({error}); `sidestep score {path.parent}` writes it again") from error
     with file:
         missing = [name for name in SCHEMA.names if name not in {*file.schema_arrow.names, *LATER_COLUMNS}]
         if missing:
@@ -422,7 +422,7 @@ def load_results(path: Path) -> tuple[list[EpisodeScores], str]:
             return list(_read_episodes(file)), dialect
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
             raise BadInput(
-                f"{path}: cannot be read ({error}); `sidestep score {path.parent}` writes it anew"
+                f"{path}: cannot be read ({error}); `sidestep score {path.parent}` writes it again"
             ) from error
 
 

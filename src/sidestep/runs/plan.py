@@ -57,7 +57,7 @@ class PolicyPlan(Model):
 
     @property
     def is_bundled(self) -> bool:
-        """Whether it is one of ours: anything else may take the process down with it."""
+        """Whether it is bundled; any other policy may crash the process that it runs in."""
         return self.made_from in registry.POLICIES
 
 
@@ -70,11 +70,11 @@ class Plan(Model):
     seeds: tuple[int, ...]
     mode: Mode = "sync"
     latency_s: NonNegative | None = None
-    """Of mode ``latency``: the compute time charged per decision, s; None: as measured."""
+    """Compute time charged per decision in mode ``latency``, s; None: as measured."""
     act_limit_s: Positive | None = 10.0
-    """A policy that thinks longer than this about one step has failed, s."""
+    """A policy that takes longer than this for one step has failed, s."""
     isolation: Isolation = Field(default_factory=Isolation)
-    """Limits of policies in processes of their own, and which ones are."""
+    """Which policies have processes of their own, and the limits of these."""
     simulator: str = ""
     """Version and hash of the code that makes what happens in an episode; empty: not known."""
     files: dict[str, str] = Field(default_factory=dict)
@@ -258,7 +258,7 @@ def extend(old: Plan, new: Plan, replaced: Iterable[str] = (), libraries: Iterab
 
 
 def _ways_out(kept: list[PolicyPlan], own: dict[str, list[str]], all_of_them: bool) -> str:
-    """What a person can do about a folder that was refused."""
+    """What can be done about a folder that was refused."""
     names = [policy.name for policy in kept if all_of_them or own[policy.name]]
     options = " ".join(f"--replace {name}" for name in names)
     what = "delete all records and run every policy again" if all_of_them else "run again what changed"
@@ -266,7 +266,7 @@ def _ways_out(kept: list[PolicyPlan], own: dict[str, list[str]], all_of_them: bo
 
 
 def _union(old: tuple[Any, ...], new: tuple[Any, ...], replaced: set[str]) -> tuple[Any, ...]:
-    """Those of both, by name; of two with the same name the old one, unless it is replaced."""
+    """Items of both by name; where both have a name, the old item unless it is replaced."""
     items = {item.name: item for item in old}
     return tuple(
         (items | {item.name: item for item in new if item.name not in items or item.name in replaced}).values()
@@ -284,8 +284,8 @@ def _contradictions(old: Plan, new: Plan) -> Iterable[str]:
     now = new.files | scenario_files(old.scenarios, new.base)
     for name, was in old.files.items():
         if now.get(name) != was:
-            told = name if name.startswith(PLUG_IN) else f"file {name}"
-            yield f"{told}: {'changed' if name in now else 'no longer there'}"
+            what = name if name.startswith(PLUG_IN) else f"file {name}"
+            yield f"{what}: {'changed' if name in now else 'no longer there'}"
     scenarios = {scenario.name: scenario for scenario in old.scenarios}
     for scenario in new.scenarios:
         if scenario.name in scenarios:
@@ -295,9 +295,9 @@ def _contradictions(old: Plan, new: Plan) -> Iterable[str]:
 
 
 def _policy_differences(known: PolicyPlan, old: Plan, new: Plan) -> Iterable[str]:
-    """What differs for one policy of the old plan. The version of a bundled one covers the simulator, whose change has
-    been told."""
-    is_told = known.is_bundled and old.simulator != new.simulator
+    """What differs for one policy of the old plan. The version of a bundled one covers the simulator, whose change
+    is reported for all policies."""
+    is_reported = known.is_bundled and old.simulator != new.simulator
     again = next((policy for policy in new.policies if policy.name == known.name), None)
     if again is None:
         return
@@ -312,16 +312,16 @@ def _policy_differences(known: PolicyPlan, old: Plan, new: Plan) -> Iterable[str
             yield f"{key} of {known.name}: {'changed' if key in again.files else 'no longer used'}"
         elif key in again.settings:
             yield f"file {again.settings[key]} of {known.name}: changed"
-    if known.version != again.version and not is_told:
+    if known.version != again.version and not is_reported:
         yield f"code of {known.name}: version {known.version or '?'} there, {again.version or '?'} now"
 
 
 def _as_text(settings: dict[str, Any]) -> str:
-    """For comparing: in text a NaN equals a NaN."""
+    """Settings as text, in which a NaN equals a NaN."""
     return json.dumps(json.loads(json.dumps(settings)), sort_keys=True)
 
 
 def _changed_keys(old: Scenario, new: Scenario) -> list[str]:
-    """Compared as JSON, since that is how the old one was kept."""
+    """Keys that differ, compared as JSON because the old scenario was saved so."""
     was, wanted = old.model_dump(mode="json"), new.model_dump(mode="json")
     return [key for key in was if was[key] != wanted[key]]

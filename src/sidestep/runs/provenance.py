@@ -35,15 +35,15 @@ SIMULATOR = (
     "prediction/predictors", "prediction/violation.py", "render", "runs/remote", "scenes", "simulation", "types",
 )  # fmt: skip
 """Parts of the package that make what happens in an episode, whoever drives: people, robots, what sensors and cameras
-see, how recordings are read, what a guest is told and how it answers."""
+see, how recordings are read, what a guest receives and how its answers are read."""
 SHOWS_ONLY = ("render/films", "render/top_view")
-"""Of these parts, what only draws finished records."""
+"""Folders in these parts that only draw finished records."""
 COMPANION = re.compile(
     r"[^\s\"'<>=:,\[\]{}]+\.(?:pgm|png|bmp|tiff?|jpe?g|glb|gltf|bin|stl|dae|obj|csv)\b", re.IGNORECASE
 )
 """Names of further files inside a scene or robot file: the picture of a map, a mesh."""
 COMPANION_BYTES = 1 << 20
-"""Only in the beginning of a file are other files named."""
+"""Size of the beginning of a file that is searched for names of other files."""
 HASH_DIGITS = 16
 DATASET = "dataset:"
 """Opens the name of an installed recording."""
@@ -62,7 +62,7 @@ def simulator_version() -> str:
 
 @cache
 def bundled_version(name: str) -> str:
-    """Of a bundled policy: version of the package and hash of everything that makes its behaviour, which are the
+    """Version of the package and hash of everything that makes the behaviour of a bundled policy, which are the
     simulator, the policy's module and all that it imports from this package, and data beside those modules."""
     module = registry.POLICIES[name].partition(":")[0]
     [start, *_] = _located(module, [PACKAGE.parent])[::-1]
@@ -109,10 +109,10 @@ def sensor_files(needs: Iterable[str]) -> dict[str, str]:
 
 
 def user_version(name: str, kind: registry.Kind = "policies") -> str:
-    """Of somebody else's policy or plug-in, ``path/to/file.py:Class``, ``package.module:Class`` or the name of an
-    entry point: the hash of its module and of the person's own modules that it imports; of ``sb3:FILE.zip`` that of the
-    file and of the notes beside it, of ``onnx:SPEC.yaml`` that of the file and of its networks. Empty where no source
-    is found, as for a policy that another process serves."""
+    """The version of a policy or plug-in that is not bundled, ``path/to/file.py:Class``, ``package.module:Class`` or
+    the name of an entry point: the hash of its module and of the person's own modules that it imports; of
+    ``sb3:FILE.zip`` that of the file and of the notes beside it, of ``onnx:SPEC.yaml`` that of the file and of its
+    networks. Empty where no source is found, as for a policy that another process serves."""
     if name.startswith(registry.ONNX):
         return _interface_version(Path(name.removeprefix(registry.ONNX)))
     if name.startswith(registry.SB3):
@@ -192,7 +192,7 @@ def _import_statements(file: Path, changed_ns: int, size: int) -> list[tuple[str
     try:
         nodes = list(ast.walk(ast.parse(file.read_bytes())))
     except (SyntaxError, ValueError, RecursionError):
-        return []  # it cannot be imported either, and that is told elsewhere
+        return []  # it cannot be imported either, which is reported elsewhere
     plain = [(alias.name, 0) for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     return plain + [
         (f"{node.module}.{alias.name}" if node.module else alias.name, node.level)
@@ -261,13 +261,13 @@ def _names_of_plug_ins(scenario: Scenario) -> Iterator[tuple[registry.Kind, str]
     for vehicle in scenario.traffic:
         yield "road_users", vehicle.kind
         yield "drivers", vehicle.driver_name
-        with suppress(SidestepError):  # a kind that is not there is told when its episode is built
+        with suppress(SidestepError):  # a missing kind is reported when its episode is built
             yield "looks", (vehicle.spec or load_vehicle(vehicle.kind)).look
 
 
 @cache
 def _recording(name: str) -> Path | None:
-    """Where an installed recording lies; None if it is not there, which is told when its episode is built."""
+    """The path of an installed recording; None if it is missing, which is reported when its episode is built."""
     from sidestep.datasets.sources import locate
 
     try:
@@ -321,7 +321,7 @@ def _name_below(file: Path, root: Path) -> str:
 
 @cache
 def _hash_of(file: Path, changed_ns: int, size: int) -> bytes:
-    """Of one file's contents, read once while it does not change."""
+    """Hash of a file's contents, which are read once while they do not change."""
     sha = hashlib.sha256()
     with file.open("rb") as stream:
         while block := stream.read(1 << 20):

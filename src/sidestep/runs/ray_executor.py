@@ -31,7 +31,7 @@ from sidestep.runs.episode import EpisodeTask, TaskResult
 from sidestep.runs.executors import ONE_THREAD, Executor, FinishedTask, Raised, Work, WorkerDied, checked
 
 LOCAL = "local"
-"""As an address: a cluster of one node, started and ended by the run."""
+"""The address of a cluster of one node that the run starts and ends."""
 ANSWER_S = 10.0
 """Time for a cluster to accept a connection, s."""
 LOCAL_TRIES = 3
@@ -110,20 +110,20 @@ def _on_loopback(ray: Any) -> Iterator[None]:
     """A cluster that is started meanwhile listens on the loopback interface alone, as Ray does where clusters are not
     supported. It looks at a variable when it is imported, here and in its own processes."""
     constants, variable = ray._private.ray_constants, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-    before, told = constants.ENABLE_RAY_CLUSTER, os.environ.get(variable)
+    before, previous = constants.ENABLE_RAY_CLUSTER, os.environ.get(variable)
     constants.ENABLE_RAY_CLUSTER, os.environ[variable] = False, "0"
     try:
         yield
     finally:
         constants.ENABLE_RAY_CLUSTER = before
-        if told is None:
+        if previous is None:
             del os.environ[variable]
         else:
-            os.environ[variable] = told
+            os.environ[variable] = previous
 
 
 def _check_answers(address: str) -> None:
-    """``BadInput`` if nobody listens at ``host:port``, at once: Ray tries for minutes."""
+    """``BadInput`` at once if no process listens at ``host:port``; Ray tries for minutes."""
     host, separator, port = address.rpartition(":")
     if not separator or not port.isdecimal() or "/" in host:
         return
@@ -238,7 +238,8 @@ class _Pool:
         return batch
 
     def _size_of_batch(self, policy: str) -> int:
-        """As many as take ``BATCH_S``; fewer near the end, so that all actors finish at about the same time."""
+        """The number of tasks that take ``BATCH_S``; fewer near the end, so that all actors finish at about the same
+        time."""
         if policy not in self._episode_s:
             return 1
         size = int(min(BATCH_S / max(self._episode_s[policy], 1e-6), LARGEST_BATCH))

@@ -28,7 +28,7 @@ from sidestep.runs.folder import (
 from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.provenance import sensor_files
 from sidestep.runs.ray_executor import Ray
-from sidestep.runs.remote.guests import Guests
+from sidestep.runs.remote.guests import GuestProcesses
 from sidestep.runs.remote.host import Host
 from sidestep.runs.storage import IN_FOLDER, Storage
 from sidestep.types.outcome import Outcome
@@ -43,17 +43,18 @@ class PolicyStopped(SidestepError):
 
 @dataclass(frozen=True)
 class RunResult:
-    """A run as it lies in its folder."""
+    """A run that has ended, as its folder holds it."""
 
     folder: Path
     plan: Plan
-    """All that the folder holds; a command may name a part of it."""
+    """The plan of the whole folder; a command may name a part of it."""
     episodes: tuple[EpisodeScores, ...]
-    """Those of the scenarios and seeds that the command names, of every policy of the folder, in the plan's order."""
+    """Episodes of the scenarios and seeds that the command names, of every policy of the folder, in the plan's
+    order."""
     skipped: tuple[Skipped, ...]
     dialect: str = "paper"
     notes: tuple[str, ...] = ()
-    """What was wrong with the folder: records that were not used and files that do not belong there."""
+    """Problems of the folder: records that were not used, and files that do not belong there."""
 
 
 def run_benchmark(
@@ -80,7 +81,7 @@ def run_benchmark(
     its main thread, without a time limit, and the first error of a policy raises ``PolicyStopped``.
     """
     refuse_in_import()
-    with only_run(out), Guests() as guests:
+    with only_run(out), GuestProcesses() as guests:
         storage.fetch_index(out)
         run = open_folder(out, plan, replaced)
         storage.publish_index(out)

@@ -1,5 +1,5 @@
-"""Run episodes again and compare digests; on a difference, find its first step and quantity. Of packs see
-``sidestep.leaderboard.verify_pack``."""
+"""Run episodes of a run folder again and compare digests; on a difference, find its first step and quantity.
+``sidestep.leaderboard.verify_pack`` checks packs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sidestep.runs.episode import EpisodeTask, RunEpisode, as_failed, run_task
 from sidestep.runs.executors import refuse_in_import, run_with_retry
 from sidestep.runs.folder import load_run
 from sidestep.runs.plan import Plan
-from sidestep.runs.remote.guests import Guests
+from sidestep.runs.remote.guests import GuestProcesses
 from sidestep.runs.remote.wire import Address
 from sidestep.runs.runner import choose_executor, tasks_of
 from sidestep.types.record import FORMAT_VERSION, EpisodeRecord
@@ -36,7 +36,7 @@ COMPONENTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a re-run departs first from the record: ``quantity`` had the value ``was`` and now ``is_``."""
+    """The first difference between a record and its re-run: ``quantity`` was ``was`` and now is ``is_``."""
 
     scenario: str
     policy: str
@@ -48,7 +48,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verification:
-    """How many episodes were run again, how many came out equal to the bit, and the first that did not."""
+    """Numbers of episodes that were re-run and that came out equal to the bit, and the first difference."""
 
     checked: int
     equal: int
@@ -78,7 +78,7 @@ def verify_run(
     """Run ``sample`` episodes of the run again (all by default; spread evenly over it) and compare with the
     records."""
     plan = load_run(folder).plan
-    if reason := why_not_again(plan):
+    if reason := reason_not_rerun(plan):
         raise BadInput(f"{folder}: {reason}")
     served = next((policy.name for policy in plan.policies if was_served(policy.made_from)), None)
     if served is not None:
@@ -92,8 +92,8 @@ def verify_run(
     return run_again(plan, spread(tasks, sample), workers, progress, run_episode)
 
 
-def why_not_again(plan: Plan) -> str:
-    """Why a plan cannot be run again to the bit; empty if it can."""
+def reason_not_rerun(plan: Plan) -> str:
+    """Why episodes of a plan cannot be re-run to the bit; empty if they can."""
     if plan.suite == "log":
         return (
             "its records are made of logs (`sidestep import`), so nothing can be run again; import the logs again into "
@@ -105,7 +105,7 @@ def why_not_again(plan: Plan) -> str:
 
 
 def spread(tasks: Sequence[EpisodeTask], sample: int | None) -> Sequence[EpisodeTask]:
-    """``sample`` of the tasks, evenly; all where there are no more, or None."""
+    """``sample`` of the tasks, spread evenly; all of them if ``sample`` is None or not smaller."""
     if sample is None or sample >= len(tasks):
         return tasks
     return [tasks[i] for i in np.linspace(0, len(tasks) - 1, sample).round().astype(int)]
@@ -114,9 +114,9 @@ def spread(tasks: Sequence[EpisodeTask], sample: int | None) -> Sequence[Episode
 def run_again(
     plan: Plan, tasks: Sequence[EpisodeTask], workers: int, progress: Progress | None, run_episode: RunEpisode | None
 ) -> Verification:
-    """Run ``tasks``, whose records are there, into a temporary folder and compare."""
+    """Run ``tasks`` into a temporary folder and compare the results with the records of the tasks."""
     refuse_in_import()
-    guests = Guests()
+    guests = GuestProcesses()
     work = partial(run_task, run_episode=run_episode, guests=guests)
     equal, differences = 0, {}
     with tempfile.TemporaryDirectory(prefix="sidestep-verify-") as again, guests:
@@ -140,7 +140,7 @@ def run_again(
 
 
 def _digest_again(record: EpisodeRecord, task: EpisodeTask, digest: str) -> str:
-    """Of the re-run, by the rule of the record's format: an older one covered less."""
+    """The digest of the re-run by the rule of the record's format: digests of older formats cover less."""
     if record.format_version == FORMAT_VERSION:
         return digest
     return replace(load_record(task.path), format_version=record.format_version).digest
@@ -181,15 +181,15 @@ def first_divergence(old: EpisodeRecord, new: EpisodeRecord) -> Divergence:
         found.append((min(old.steps, new.steps), "steps", old.steps, new.steps))
     if found:
         return min(found, key=lambda difference: difference[0])
-    was_said, is_said = old.meaning(), new.meaning()
+    expected, actual = old.meaning(), new.meaning()
     for name in ("scenario", "robot", "policy", "source", "mode", "seed", "person_model", "shortest_path_m"):
-        if old.format_version > 1 and repr(was_said[name]) != repr(is_said[name]):  # as text, for NaN equals NaN there
-            return 0, name, *_apart(was_said[name], is_said[name])
+        if old.format_version > 1 and repr(expected[name]) != repr(actual[name]):  # as text, in which NaN equals NaN
+            return 0, name, *_apart(expected[name], actual[name])
     return old.steps, "outcome", old.outcome.value, new.outcome.value
 
 
 def _apart(was: Any, is_: Any) -> tuple[str, str]:
-    """Two values that differ, as text; of mappings the first key that does."""
+    """Two different values as text; for mappings, the first key with different values."""
     if isinstance(was, dict) and isinstance(is_, dict):
         key = min(key for key in {*was, *is_} if was.get(key) != is_.get(key))
         return tuple(f"{key}: {str(each.get(key, 'default'))[:80]}" for each in (was, is_))  # type: ignore[return-value]

@@ -26,7 +26,7 @@ from sidestep.runs.episode import EpisodeTask, run_task
 from sidestep.runs.plan import PolicyPlan
 from sidestep.runs.remote.guest_keeper import HEAD_BYTES, TAIL_BYTES, Output
 from sidestep.runs.remote.guest_process import Report
-from sidestep.runs.remote.guests import GuestProcess, Guests
+from sidestep.runs.remote.guests import GuestProcess, GuestProcesses
 from sidestep.runs.remote.isolation import Isolation, guest_environment, parse_size
 from sidestep.types.record import EpisodeRecord
 from tests.runs.remote.test_misbehaviour import SCENARIOS
@@ -133,12 +133,12 @@ SINS = {
 
 
 @pytest.fixture(scope="module")
-def guests() -> Iterator[Guests]:
-    with Guests() as house:
-        yield house
+def guests() -> Iterator[GuestProcesses]:
+    with GuestProcesses() as guests:
+        yield guests
 
 
-def drive(guests: Guests | None, policy: PolicyPlan, index: int, folder: Path, sin: Sin) -> EpisodeRecord:
+def drive(guests: GuestProcesses | None, policy: PolicyPlan, index: int, folder: Path, sin: Sin) -> EpisodeRecord:
     path = folder / f"{SCENARIOS[index].name}.parquet"
     isolation = Isolation(**sin.limits)
     task = EpisodeTask(SCENARIOS[index], policy, 0, path, act_limit_s=sin.act_limit_s, isolation=isolation)
@@ -147,7 +147,9 @@ def drive(guests: Guests | None, policy: PolicyPlan, index: int, folder: Path, s
 
 
 @pytest.fixture(scope="module")
-def undisturbed(guests: Guests, tmp_path_factory: pytest.TempPathFactory) -> tuple[EpisodeRecord, EpisodeRecord]:
+def undisturbed(
+    guests: GuestProcesses, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[EpisodeRecord, EpisodeRecord]:
     """Both episodes of a policy without sin."""
     folder = tmp_path_factory.mktemp("undisturbed")
     policy = written(folder, "pass")
@@ -164,7 +166,7 @@ def written(folder: Path, code: str) -> PolicyPlan:
 @pytest.mark.parametrize("name", SINS)
 def test_a_sin_costs_its_own_episode_only(
     name: str,
-    guests: Guests,
+    guests: GuestProcesses,
     undisturbed: tuple[EpisodeRecord, EpisodeRecord],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -190,7 +192,7 @@ def same_motion(one: EpisodeRecord, other: EpisodeRecord) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-def test_a_bundled_policy_gives_the_same_digest_in_a_process_of_its_own(guests: Guests, tmp_path: Path) -> None:
+def test_a_bundled_policy_gives_the_same_digest_in_a_process_of_its_own(guests: GuestProcesses, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     sin = Sin("", act_limit_s=60.0)
     inside = drive(None, PolicyPlan(name="straight"), 0, here, sin)
@@ -200,7 +202,7 @@ def test_a_bundled_policy_gives_the_same_digest_in_a_process_of_its_own(guests: 
     assert inside.digest == outside.digest
 
 
-def test_descendants_end_although_they_left_the_session(guests: Guests, tmp_path: Path) -> None:
+def test_descendants_end_although_they_left_the_session(guests: GuestProcesses, tmp_path: Path) -> None:
     code = f"if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        {told(tmp_path)}\n"
     code += "        time.sleep(1000)\n    os._exit(0)\nos.wait()\n"
     code += f"while not os.path.exists({str(tmp_path / 'pid')!r}):\n    time.sleep(0.01)\nos._exit(1)"

@@ -35,7 +35,7 @@ def serve_joystick(
 ) -> Served:
     said: list[str] = []
     host = JoystickHost(
-        str(prefix), name="theirs", dynamics=dynamics, why_not=why_not_built, reconnect_s=1.0, say=said.append
+        str(prefix), name="theirs", dynamics=dynamics, reason_not_built=why_not_built, reconnect_s=1.0, say=said.append
     )
     running = Client(client.run if isinstance(client, JoystickClient) else client)
     result = run_host(host, suite, out, **options)
@@ -268,7 +268,7 @@ def test_a_client_that_dies_may_start_again(prefix: Path, suite: Path, tmp_path:
     served = serve_joystick(run, prefix, suite, tmp_path / "run", act_limit_s=5.0)
     assert served.outcomes == ["policy_error", "success", "success"], served.errors
     assert again.episodes == ["met", "round"]
-    assert "started anew" in served.errors[0]
+    assert "started again" in served.errors[0]
 
 
 def test_a_client_that_stays_away_costs_all_that_is_left(

@@ -16,7 +16,7 @@ from sidestep.records import load_record
 from sidestep.runs.episode import EpisodeTask, run_task
 from sidestep.runs.folder import load_results
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
-from sidestep.runs.remote.guests import Guests
+from sidestep.runs.remote.guests import GuestProcesses
 from sidestep.runs.runner import RunResult, run_benchmark
 from tests.runs.test_plan import FakeSuite
 from tests.simulation.scenarios import make, room
@@ -160,7 +160,7 @@ def test_a_constructor_or_reset_that_hangs_is_cut_off(tmp_path: Path, monkeypatc
     monkeypatch.setattr(sidestep.runs.remote.guests, "RESET_S", 0.5)
     monkeypatch.setattr(sidestep.runs.remote.guests, "GRACE_S", 0.2)
     begun = time.monotonic()
-    with Guests() as guests:
+    with GuestProcesses() as guests:
         for number, wanted in enumerate(("success", "policy_error", "success")):
             task = EpisodeTask(SCENARIOS[1], guest("HangsInConstructor", tmp_path), 0, tmp_path / f"{number}.parquet")
             scores = run_task(task, guests=guests).scores

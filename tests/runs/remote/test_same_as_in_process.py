@@ -25,7 +25,7 @@ from sidestep.runs.remote.guest_messages import (
     task_message,
     task_of,
 )
-from sidestep.runs.remote.guests import GuestPolicy, GuestProcess, Guests
+from sidestep.runs.remote.guests import GuestPolicy, GuestProcess, GuestProcesses
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.verify import verify_run
 from sidestep.simulation import run_episode
@@ -163,11 +163,11 @@ def test_a_large_scene_computes_its_distances_in_the_guest() -> None:
 
 @pytest.fixture(scope="module")
 def guests() -> Any:
-    with Guests() as house:
-        yield house
+    with GuestProcesses() as guests:
+        yield guests
 
 
-def same_motion(guests: Guests, name: str, scenario: Scenario) -> None:
+def same_motion(guests: GuestProcesses, name: str, scenario: Scenario) -> None:
     ours = run_episode(scenario, registry.make_policy(name, {}))
     theirs = run_episode(scenario, guests.policy(registry.POLICIES[name], {}))
     assert not theirs.error
@@ -180,7 +180,7 @@ def same_motion(guests: Guests, name: str, scenario: Scenario) -> None:
 
 
 @pytest.mark.parametrize("name", ["mpc", "oracle"])
-def test_a_guest_drives_as_it_would_here(guests: Guests, name: str) -> None:
+def test_a_guest_drives_as_it_would_here(guests: GuestProcesses, name: str) -> None:
     scenario = crossing(6, scene=room(12.0), rules={"step_s": 0.1, "time_limit_s": 5})
     same_motion(guests, name, scenario)
     if name == "mpc":
@@ -189,7 +189,7 @@ def test_a_guest_drives_as_it_would_here(guests: Guests, name: str) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["orca", "social_force", "sampling", "cadrl", "depth_reactive", "straight", "stop"])
-def test_every_guest_drives_as_it_would_here(guests: Guests, name: str) -> None:
+def test_every_guest_drives_as_it_would_here(guests: GuestProcesses, name: str) -> None:
     same_motion(guests, name, crossing(12, scene=room(12.0), rules={"step_s": 0.1, "time_limit_s": 5}))
 
 
@@ -211,7 +211,9 @@ def test_no_kernel_is_compiled_again_because_arrays_are_read_only() -> None:
     assert read_only_signatures() == before
 
 
-def test_each_episode_has_an_object_of_its_own_and_each_policy_a_process(guests: Guests, tmp_path: Path) -> None:
+def test_each_episode_has_an_object_of_its_own_and_each_policy_a_process(
+    guests: GuestProcesses, tmp_path: Path
+) -> None:
     file = tmp_path / "mine.py"
     file.write_text(
         "import os\nfrom sidestep.types import Velocity\nclass Mine:\n    needs = frozenset()\n    made = 0\n"
@@ -250,7 +252,7 @@ def test_over_loopback_as_on_windows() -> None:
     assert not process.is_usable
 
 
-def test_a_guest_costs_little_time(guests: Guests) -> None:
+def test_a_guest_costs_little_time(guests: GuestProcesses) -> None:
     """With 20 people; the median is 0.1 to 0.2 ms on an idle machine."""
     scenario = crossing(20, rules={"step_s": 0.1, "time_limit_s": 20})
     policy = guests.policy(f"{Path(__file__).parent / 'looking.py'}:Looks", {})

@@ -40,7 +40,7 @@ class Photograph:
 
     @property
     def address(self) -> str:
-        """For an ``img`` of a page that needs no other file."""
+        """A data URL for an ``img`` of a page that needs no other file."""
         buffer = io.BytesIO()
         Image.fromarray(self.picture).save(buffer, format="JPEG", quality=88, optimize=True)
         return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"
@@ -48,12 +48,12 @@ class Photograph:
 
 @dataclass(frozen=True, eq=False)
 class SectionContent:
-    """What a section says: in words, in tables, in figures and in pictures."""
+    """The contents of a section: text, tables, figures and pictures."""
 
     name: str
-    """Its anchor on the page; also begins the anchors of its tables."""
+    """The section's anchor on the page."""
     menu: str
-    """Its entry in the page's menu."""
+    """The section's entry in the page's menu."""
     heading: str
     intro: str
     tables: tuple[Table, ...]
@@ -84,11 +84,11 @@ class ReportSection:
     """Base class of a section; ``make`` has to be written, ``choose_films`` can be."""
 
     suites: tuple[str, ...]
-    """The suites that it is about."""
+    """Suites that the section is about."""
     options: frozenset[str] = frozenset()
     """Options of ``write_report`` that it understands."""
     film_suites: tuple[str, ...] = ()
-    """Of ``suites``, those of which it can make films."""
+    """Suites of which it can make films."""
 
     def make(
         self, episodes: Sequence[LabelledEpisode], colours: Mapping[str, str], options: Mapping[str, str]
@@ -153,7 +153,7 @@ def make_section_films(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> list[Path]:
     """Make the films and a list of them; returns the paths, the list last. A film that is there already, of the same
-    record by the same cameras, is kept. ``progress`` hears (frames done, in all, which film)."""
+    record by the same cameras, is kept. ``progress`` is called with (frames done, frames in all, film)."""
     from sidestep.render.films.cameras import FilmJob, make_films  # the renderer takes seconds to import
 
     def job(film: Film) -> FilmJob:

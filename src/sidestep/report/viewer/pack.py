@@ -64,7 +64,7 @@ HEAD_UNIT = 1e-2  # rad
 FORECAST_POINTS, FEW_POINTS = 10, 5
 """Points of a forecast at most, in a page of its own and where many episodes share one: it is a fading line."""
 SHOWN_RAYS, SHOWN_REACH_M = 240, 10.0
-"""Of the lidar that is drawn where the policy had none of its own."""
+"""Settings of the lidar that is drawn if the policy had none."""
 MOST_RAYS = 720
 
 
@@ -156,14 +156,14 @@ def pack_lidar(record: EpisodeRecord) -> dict[str, Any]:
 
 RATE_HZ = 10
 MOST_FRAMES = 4000
-"""Of one episode: longer ones are shown with fewer a second."""
+"""Largest number of states of one episode: longer ones are shown with fewer per second."""
 POSITION_UNIT = 1e-3  # m
 ANGLE_UNIT = 1e-3  # rad
 CURVE_UNIT = 1e-2  # in the curve's own unit
 POSE_UNITS = (POSITION_UNIT, POSITION_UNIT, ANGLE_UNIT)
 NEAR_VIEW_M = 5.0  # people and walls farther from the picture than this are left out
 HEIGHTS = {"building": 3.0, "obstacle": 1.0, "furniture": 0.75}
-"""Of solids that do not say their own, m."""
+"""Height of solids that do not state one, m."""
 SHOWN_EVENTS = frozenset(PLAIN) | {"collision_start", "lane_crossing"}
 
 
@@ -279,9 +279,9 @@ def _events(record: EpisodeRecord) -> list[dict[str, Any]]:
     places = {(contact.time, contact.subject): contact for contact in contacts_of(record)}
     in_order = sorted(record.events, key=lambda event: event.time)
     shown = [e for e in in_order if is_invasion(e) or (e.kind in SHOWN_EVENTS and e.kind != "lane_crossing")]
-    told = [line.text for line in episode_log(record) if line.kind in SHOWN_EVENTS]
+    texts = [line.text for line in episode_log(record) if line.kind in SHOWN_EVENTS]
     listed = []
-    for event, text in zip(shown, told, strict=True):
+    for event, text in zip(shown, texts, strict=True):
         entry: dict[str, Any] = {"time": round(event.time, 3), "kind": event.kind, "subject": event.subject}
         entry["text"] = text
         if event.kind == "collision_start":

@@ -40,7 +40,7 @@ REFERENCE = "log:"
 """Opens what a policy of a log is made from in the plan: nothing that could be run again."""
 SAME_PLACE_M = 1.0
 """Starts and goals of two drives of one task are nearer to each other than this."""
-Tell = Callable[[str], None]
+MessageCallback = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -88,31 +88,32 @@ def hash_log(path: Path) -> str:
 
 
 def read_logs(
-    logs: Iterable[Path], format_name: str | None, read: ReadOptions, build: BuildOptions, tell: Tell
+    logs: Iterable[Path], format_name: str | None, read: ReadOptions, build: BuildOptions, on_message: MessageCallback
 ) -> Iterator[EpisodeRecord]:
-    """The records of logs, one log after the other. ``tell`` gets a line for whatever was guessed or put right."""
+    """The records of logs, one log after the other. ``on_message`` gets a line for whatever was guessed or put
+    right."""
     taken: set[str] = set()
     for path in logs:
         name = format_name or detect_format(path)
         check_there(path)
         reader: LogReader = registry.load("logs", name)
         log = LogFile(path.name, hash_log(path), name)
-        for record in _records(path, reader, log, read, build, tell):
+        for record in _records(path, reader, log, read, build, on_message):
             scenario = _unique(record.scenario, taken)
             taken.add(scenario.name)
             yield replace(record, scenario=scenario)
 
 
 def _records(
-    path: Path, reader: LogReader, log: LogFile, read: ReadOptions, build: BuildOptions, tell: Tell
+    path: Path, reader: LogReader, log: LogFile, read: ReadOptions, build: BuildOptions, on_message: MessageCallback
 ) -> Iterator[EpisodeRecord]:
-    told: set[str] = set()
+    noted: set[str] = set()
     count, short = 0, 0
     for drive in _drives(path, reader, read):
         for line in drive.said:
-            if line not in told:
-                told.add(line)
-                tell(f"{log.name}: {line}")
+            if line not in noted:
+                noted.add(line)
+                on_message(f"{log.name}: {line}")
         if drive.name and len(drive.robot.time) < 2:
             short += 1
             continue
@@ -120,7 +121,7 @@ def _records(
             count += 1
             yield record
     if short:
-        tell(f"{log.name}: {short} drives with fewer than two positions left out")
+        on_message(f"{log.name}: {short} drives with fewer than two positions left out")
     if not count:
         raise BadInput(f"{path}: no drive of a robot in it")
 
@@ -152,7 +153,7 @@ def import_logs(
     *,
     format_name: str | None = None,
     read: ReadOptions | None = None,
-    tell: Tell = lambda line: None,
+    on_message: MessageCallback = lambda line: None,
 ) -> Imported:
     """Write the records of logs into the run folder ``out`` under the policy ``build.policy``.
 
@@ -164,7 +165,7 @@ def import_logs(
 
     def note(line: str) -> None:
         said.append(line)
-        tell(line)
+        on_message(line)
 
     with only_run(out):
         before, kept = _earlier(out, build.policy)
@@ -175,7 +176,7 @@ def import_logs(
             path = episode_path(out, build.policy, record.scenario.name, record.seed)
             save_record(record, path)
             found.append((path, record))
-            _tell_other_task(record.scenario, before, build.policy, note)
+            _note_other_task(record.scenario, before, build.policy, note)
             scores.append(pack(score_episode(record)))
         plan = _plan(build.policy, [record for _, record in found], before)
         RunFile(plan, commit=source_commit(), machine=describe_machine(), complete=True).save(out)
@@ -198,7 +199,7 @@ def _unknown_in(scenario: Scenario) -> set[str]:
     return set(scenario.notes[NOTE]["unknown"])
 
 
-def _tell_other_task(scenario: Scenario, before: Plan | None, policy: str, tell: Tell) -> None:
+def _note_other_task(scenario: Scenario, before: Plan | None, policy: str, on_message: MessageCallback) -> None:
     """Where another policy drove a scenario of the same name from elsewhere or to elsewhere: they will be paired."""
     if before is None or all(each.name == policy for each in before.policies):
         return
@@ -209,9 +210,9 @@ def _tell_other_task(scenario: Scenario, before: Plan | None, policy: str, tell:
                 continue
             apart = float(exact.hypot(one[0] - two[0], one[1] - two[1]))
             if apart > SAME_PLACE_M:
-                tell(
+                on_message(
                     f"scenario {scenario.name!r}: its {what} is {apart:.1f} m from that of the drive before, with "
-                    "which compare will pair it; name it otherwise (--scenario) unless the task is the same"
+                    "which compare will pair it; give it another name (--scenario) unless the task is the same"
                 )
 
 

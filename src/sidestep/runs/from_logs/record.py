@@ -30,7 +30,7 @@ from sidestep.version import __version__
 
 SUITE = "log"
 RADIUS_M = 0.3
-"""Of a robot whose body is not given."""
+"""Radius of a robot whose body is not given."""
 PERSON_RADIUS_M = 0.25
 GOAL_RADIUS_M = 0.3
 FASTEST_MPS = 3.0

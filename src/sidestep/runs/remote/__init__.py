@@ -9,7 +9,7 @@ policies that are not bundled, each in a process that holds no simulator; ``gues
 processes protect against is in ``SECURITY.md``.
 """
 
-from sidestep.runs.remote.guests import GuestIntroduction, GuestPolicy, GuestProcess, Guests, end_all, introduce
+from sidestep.runs.remote.guests import GuestIntroduction, GuestPolicy, GuestProcess, GuestProcesses, end_all, introduce
 from sidestep.runs.remote.session import RemotePolicy
 
-__all__ = ["GuestIntroduction", "GuestPolicy", "GuestProcess", "Guests", "RemotePolicy", "end_all", "introduce"]
+__all__ = ["GuestIntroduction", "GuestPolicy", "GuestProcess", "GuestProcesses", "RemotePolicy", "end_all", "introduce"]

@@ -29,7 +29,7 @@ SWEEP_S = 10.0
 HEAD_BYTES, TAIL_BYTES = 1024, 2944
 """What is kept of the output of an episode: its beginning and its end."""
 READ_BYTES = 65536
-"""At once; a pipe holds no more."""
+"""Bytes read at once; a pipe holds no more."""
 FAST_BYTES = 64 << 20
 """Output of an episode that is read at once; more of it is read at every tick only, so that an endless printer takes no
 processor from others."""

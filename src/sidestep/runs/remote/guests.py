@@ -1,6 +1,6 @@
 """Guests: policies that are not bundled, each in a child process that holds no simulator. ``GuestProcess`` starts
 the process, asks one question at a time and ends it, with everything that it started, when an answer is late or
-malformed. ``GuestPolicy`` makes it look like any other policy to the episode loop; ``Guests`` keeps a process
+malformed. ``GuestPolicy`` makes it look like any other policy to the episode loop; ``GuestProcesses`` keeps a process
 for the next episode of the same policy.
 """
 
@@ -42,7 +42,7 @@ from sidestep.types import Command, EpisodeEnd, Observation, Task
 START_S = 120.0
 """Time for a guest to start, import and make its policy, s."""
 GRACE_S = 5.0
-"""What a guest may be late beyond its limit before it is killed, s."""
+"""Time beyond its limit that a guest may take before it is killed, s."""
 ENDING_S = 0.5
 """Time for a process that has hung up to end, s."""
 ANSWER_LIMIT = 8 * 1024 * 1024
@@ -93,7 +93,7 @@ class GuestProcess:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it lives and no question is open."""
+        """Whether it is alive and has no open question."""
         if self._is_killed or self._asking:
             return False
         return self._process.report().exit_code is None
@@ -191,7 +191,7 @@ class GuestProcess:
         return GuestFailed(self._failure)
 
     def look(self) -> Report:
-        """How the guest is."""
+        """The state of the guest."""
         report = self._process.report()
         self.output = report.output
         return report
@@ -300,8 +300,9 @@ class GuestPolicy(IntroducedPolicy):
 
 
 @dataclass(eq=False)
-class Guests:
-    """Holds the guest that was asked for last, since a run goes policy by policy. Travels to other processes empty."""
+class GuestProcesses:
+    """Keeps the process of the guest that was asked for last, since a run goes policy by policy. A copy in another
+    process is empty."""
 
     _process: GuestProcess | None = field(default=None, init=False)
 
@@ -329,11 +330,11 @@ class Guests:
             self._process.kill()
             self._process = None
 
-    def __enter__(self) -> Guests:
+    def __enter__(self) -> GuestProcesses:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Guests, ()
+        return GuestProcesses, ()

@@ -39,15 +39,15 @@ PAUSE_S = 0.2
 
 
 class RemoteEpisode(Protocol):
-    """What a host has to know of an episode; the tasks of a run are such."""
+    """What a host needs to know about an episode; tasks of a run have these attributes."""
 
     @property
     def scenario(self) -> Scenario:
-        """What happens in it."""
+        """Its scenario."""
 
     @property
     def seed(self) -> int:
-        """Its random numbers."""
+        """The seed of its random numbers."""
 
     @property
     def act_limit_s(self) -> float | None:

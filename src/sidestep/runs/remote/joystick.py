@@ -68,7 +68,7 @@ class JoystickSockets:
         """Remove the socket of an earlier client: SocNavBench's Python client cannot bind where a file is."""
         with suppress(FileNotFoundError):
             if not stat.S_ISSOCK(os.lstat(self.there).st_mode):
-                raise FileExistsError(f"{self.there} exists and is no socket; choose another prefix")
+                raise FileExistsError(f"{self.there} exists and is not a socket; choose another prefix")
             os.unlink(self.there)
 
     def forget_client(self) -> None:
@@ -136,7 +136,7 @@ class JoystickSockets:
                     return
                 except (FileNotFoundError, ConnectionRefusedError, BlockingIOError) as error:
                     if time.monotonic() >= deadline:
-                        raise ClientFailed(f"nobody listens at {self.there}: {error.strerror}") from None
+                        raise ClientFailed(f"no process listens at {self.there}: {error.strerror}") from None
                 except OSError as error:
                     raise ClientFailed(f"the client takes no messages: {error.strerror or error}") from None
             time.sleep(0.01)
@@ -153,7 +153,7 @@ class JoystickSockets:
                 except TimeoutError:
                     if not parts:
                         self.has_knocked = True
-                        raise ClientRestarted("the client started anew in the middle of an episode") from None
+                        raise ClientRestarted("the client started again in the middle of an episode") from None
                     raise
                 except OSError as error:
                     raise ClientFailed(f"the connection broke: {error.strerror or error}") from None
@@ -170,7 +170,7 @@ class JoystickSockets:
 
 class JoystickHost(Host):
     """Waits for a SocNavBench client. ``dynamics``: how it moves where a scenario leaves that to the policy.
-    ``why_not``: the reason why an episode cannot be built; empty if it can."""
+    ``reason_not_built`` returns why an episode cannot be built; empty if it can."""
 
     def __init__(
         self,
@@ -178,13 +178,13 @@ class JoystickHost(Host):
         *,
         name: str | None = None,
         dynamics: str = "holonomic",
-        why_not: Callable[[RemoteEpisode], str] = lambda episode: "",
+        reason_not_built: Callable[[RemoteEpisode], str] = lambda episode: "",
         reconnect_s: float = RECONNECT_S,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
         super().__init__(reconnect_s, say)
         self.wires = JoystickSockets(prefix)
-        self.dynamics, self._why_not = dynamics, why_not
+        self.dynamics, self._reason_not_built = dynamics, reason_not_built
         self._name = f"remote:{name or 'socnavbench'}"
         self._waiting: list[str] = []
         self.lock = threading.Lock()
@@ -224,7 +224,7 @@ class JoystickHost(Host):
         self.wires.close()
 
     def _can_be_built(self, episode: RemoteEpisode) -> bool:
-        reason = self._why_not(episode)
+        reason = self._reason_not_built(episode)
         if reason:
             self.say(f"left out: {reason}")
         return not reason

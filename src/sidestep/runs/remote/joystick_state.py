@@ -34,7 +34,7 @@ Config = list[float]
 
 @dataclass
 class Contacts:
-    """Who touched the robot when, as far as its states show.
+    """People who touched the robot and when, as far as its states show.
 
     A person who touched it is in a cool-down of ``cooldown_s`` and cannot collide again meanwhile; the number that is
     sent counts the simulation steps that are left.
@@ -75,7 +75,7 @@ class Frame:
 
     @classmethod
     def around(cls, scene: CompiledScene, task: Task) -> Frame:
-        """Of the scene and the robot's path."""
+        """Bounds of the scene and the robot's path."""
         goal = task.goal if task.goal is not None else task.start[:2]
         sides = (-MARGIN_M, MARGIN_M)
         xs, ys = (

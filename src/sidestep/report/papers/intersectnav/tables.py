@@ -86,7 +86,7 @@ METRIC_COLUMNS: dict[str, tuple[Column, ...]] = {
         _metric_column("lane_invasions", "Lane invasions", ""),
     ),
 }
-"""By dialect."""
+"""Columns of metrics by dialect."""
 TIME_COLUMNS = (
     OUTCOME_COLUMNS[0],
     Column(
@@ -241,12 +241,12 @@ def _table(
 
 def _counted(run: IntersectionRun) -> str:
     """How many episodes the numbers are over, and in which weathers."""
-    told = []
+    counted = []
     for traffic in run.traffic:
         counts = sorted({len(own) for label in run.labels if (own := run.choose(traffic, label))})
-        told.append(f"{' or '.join(map(str, counts))} in {traffic}")
+        counted.append(f"{' or '.join(map(str, counts))} in {traffic}")
     weathers = ", ".join(sorted({each.weather for each in run.episodes if each.weather})) or "not known"
     return (
-        f"Episodes per policy: {', '.join(told)}. Weather: {weathers}. The best of a row's kind is bold (on a page: "
+        f"Episodes per policy: {', '.join(counted)}. Weather: {weathers}. The best of a row's kind is bold (on a page: "
         f"★), among policies with at least {LEAST_FOR_A_STAR} episodes."
     )

@@ -15,6 +15,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from sidestep.metrics.estimates import Estimate
 from sidestep.render.top_view import palette
 from sidestep.report.papers.sidewalkbench.episodes import (
     BEHAVIOURS,
@@ -28,7 +29,6 @@ from sidestep.report.papers.sidewalkbench.episodes import (
 )
 from sidestep.report.papers.sidewalkbench.tables import UNIT_METRICS, behaviour_table, long_estimates
 from sidestep.report.plots import INK, QUIET, STYLE, Colours, Illustration, jitter, new_figure, tidy
-from sidestep.report.table_model import Estimate
 from sidestep.suites.sidewalk.routes import UNIT_KINDS
 
 SETTING_NAMES = {"town": "towns", "real": "hand-made places"}

@@ -84,7 +84,7 @@ UNIT_METRICS: dict[str, Estimator] = {"SR": _of("success"), "SPL": _of("spl"), "
 
 
 def sidewalk_tables(run: SidewalkRun) -> list[Table]:
-    """Those of the suites that ran, in the paper's order."""
+    """Tables of the suites that ran, in the paper's order."""
     makers = ((REACTIVE, behaviour_table), (UNIT, unit_table), (REACTIVE, people_table), (LONG, long_table))
     made = [make(run) for suite, make in makers if run.has(suite)]
     missing = f"{run.missing} episodes could not be read or have no known kind; they are left out."
@@ -280,13 +280,13 @@ def _row(run: SidewalkRun, label: str, columns: Sequence[Column], estimates: Seq
 
 def _counted(run: SidewalkRun, suite: str) -> str:
     """How many episodes the numbers are over."""
-    told = []
+    counted = []
     for setting in SETTINGS:
         counts = sorted({len(run.choose(suite, label, setting=setting)) for label in run.labels_of(suite, setting)})
         if counts:
             where = {"town": "in generated towns", "real": "in hand-made places"}[setting]
-            told.append(f"{' or '.join(map(str, counts))} {where}")
+            counted.append(f"{' or '.join(map(str, counts))} {where}")
     return (
-        f"Episodes per policy: {', '.join(told)}. The best of a column is bold (on a page: ★), among ours (over at "
+        f"Episodes per policy: {', '.join(counted)}. The best of a column is bold (on a page: ★), among ours (over at "
         f"least {LEAST_FOR_A_STAR} episodes, not privileged) and among theirs. The average leaves out privileged ones."
     )

@@ -42,7 +42,7 @@ class Algorithm(Model):
     failures: dict[str, int]
     pedestrian_collisions: int
     spreads: dict[str, Spread]
-    """By our name of the metric."""
+    """Mean and spread by our name of the metric."""
 
 
 class Published(Model):
@@ -88,13 +88,13 @@ class SocnavEpisode:
     mode: str
     options: dict[str, Any]
     scores: Mapping[str, Mapping[str, MetricResult]]
-    """By dialect and metric."""
+    """Metrics by dialect and name."""
     closest_distance: FloatArray
-    """Of every state with people, m, capped."""
+    """Distance in every state with people, m, capped."""
     time_to_collision: FloatArray
-    """Of every state with people, s, capped."""
+    """Time to collision in every state with people, s, capped."""
     planning_time: FloatArray
-    """Of every call of the policy, s."""
+    """Duration of every call of the policy, s."""
     observes: str = ""
     """What the policy was given; empty: not known."""
 
