@@ -59,7 +59,7 @@ def intersection(
     from sidestep.simulation.prepare import prepare_kernels
     from sidestep.suites.intersection import TEST_SCENES, TRAIN_WEATHERS, numbered_weathers
 
-    def tell(address: str) -> None:
+    def announce(address: str) -> None:
         say(f"drive at {address}; Ctrl-C stops")
         if not no_open:
             import webbrowser
@@ -81,7 +81,7 @@ def intersection(
             prepare_kernels()
             driving = HandDriving(plan, writer, keep_failures=failures)
             try:
-                serve_page(driving, listening, host, tell)
+                serve_page(driving, listening, host, announce)
             except KeyboardInterrupt:
                 say("stopped")
     if as_json:

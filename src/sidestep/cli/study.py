@@ -96,8 +96,8 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Address or network of a proxy in front, such as 127.0.0.1: what it says about clients "
-            "(X-Forwarded-For) counts. Repeatable; needs --url.",
+            help="Address or network of a proxy in front, such as 127.0.0.1: its headers about clients "
+            "(X-Forwarded-For) are trusted. Repeatable; needs --url.",
         ),
     ] = None,
     workers: Annotated[
@@ -123,11 +123,11 @@ def serve(
             say("note: without --proxy ADDRESS, all participants behind a proxy share one limit of rate")
         count = workers if workers is not None else os.cpu_count() or 1
 
-        def tell() -> None:
+        def announce() -> None:
             say(f"experimenters: {address}/")
             say(f"new studies (for you only): {address}/new/{site.create_token}")
 
-        serve_studies(site, listening, count, tell)
+        serve_studies(site, listening, count, announce)
 
 
 @app.command("export")
