@@ -207,7 +207,9 @@ def test_episodes_of_a_branch_must_not_alternate(tmp_path: Path) -> None:
         writer.add(0, make_frame(0, trace=0))
         writer.add(1, make_frame(0, trace=5))
         writer.add(0, make_frame(0, trace=1))
-        with pytest.raises(BadInput, match="branch 0, frame 2: the episode of trace 0 was left before it was done"):
+        with pytest.raises(
+            BadInput, match="branch 0, frame 2: the episode of trace 0 was interrupted before it was done"
+        ):
             writer.add(0, make_frame(1, trace=0))
     with (
         DemonstrationWriter(tmp_path / "demos.h5", append=True) as writer,

@@ -169,9 +169,9 @@ def test_https_is_asked_for_where_the_address_has_it(store: Store) -> None:
 
 @pytest.mark.parametrize("url", ["study.example.org", "https://study.example.org/below", "ftp://x", "https://"])
 def test_a_public_address_that_is_none(store: Store, url: str) -> None:
-    with pytest.raises(BadInput, match="no address of a server"):
+    with pytest.raises(BadInput, match="not the address of a server"):
         Site(store, url=url)
-    with pytest.raises(BadInput, match="no address of a proxy"):
+    with pytest.raises(BadInput, match="not the address of a proxy"):
         Site(store, proxies=["localhost"])
 
 

@@ -266,7 +266,7 @@ def test_a_password_is_checked_before_the_walks_are_tried(tmp_path: Path, monkey
     (tmp_path / "password").write_text(PASSWORD)
     close_database(new_store("sqlite:///studies.sqlite", study_of(name="w")).engine)
     refused = CliRunner().invoke(app, ["study", "new", "study.yaml", "--password-file", "password"])
-    assert "there is a study 'w' already" in refused.stderr
+    assert "study 'w' exists already" in refused.stderr
 
 
 def test_policies_are_looked_for_before_the_walks_are_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

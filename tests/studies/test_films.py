@@ -147,7 +147,7 @@ def test_chapters_that_tell_the_policy_are_refused(tmp_path: Path) -> None:
             if packet.dts is not None:
                 packet.stream = stream
                 film.mux(packet)
-    with pytest.raises(BadInput, match=r"its metadata say chapter .*: polite"):
+    with pytest.raises(BadInput, match=r"its metadata contain chapter .*: polite"):
         find_film(study_of(mode="film"), tmp_path / "study.yaml", "polite", "frontal-f1", 1)
 
 

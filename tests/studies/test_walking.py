@@ -338,7 +338,7 @@ def test_walks_in_a_worker_process(site: Site) -> None:
             page.until("state", time=0.5)
             (worker,) = app.state.walks.workers.pids()
             os.kill(worker, signal.SIGKILL)
-            assert "begins again" in page.until("error")["message"]
+            assert "starts over" in page.until("error")["message"]
         with walker(client, token) as page:
             assert page.until("state")["state"]["time"] == 0.0
             page.say(type="go")

@@ -96,8 +96,8 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Address or network of a proxy in front, such as 127.0.0.1: what it says about clients "
-            "(X-Forwarded-For) counts. Repeatable; needs --url.",
+            help="Address or network of a proxy in front, such as 127.0.0.1: its headers about clients "
+            "(X-Forwarded-For) are trusted. Repeatable; needs --url.",
         ),
     ] = None,
     workers: Annotated[

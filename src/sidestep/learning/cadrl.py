@@ -120,7 +120,7 @@ class CadrlTraining:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What a training run gives."""
+    """Result of a training run."""
 
     network: ValueNetwork
     settings: CadrlTraining

@@ -1,8 +1,8 @@
-"""Where SA-CADRL is trained: many open worlds with learners, people who give way and people who do not.
+"""The worlds in which SA-CADRL is trained: open spaces with learners, people who give way and people who do not.
 
 The worlds are the simulator's own (:class:`sidestep.simulation.worlds.Worlds`); here they are filled with random
 encounters, all numbers from one generator. Learners are the robots; people are ORCA people who see the robots, ORCA
-people who do not, and *walkers*, who react to nobody, turn and pause now and then, and may walk in pairs.
+people who do not, and *walkers*, who do not react to others, turn and pause now and then, and may walk in pairs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEP_S = 0.2
 PEOPLE, LEARNERS = 8, 4
 """Most of each in one world."""
 GOES_ON, REACHED, TOUCHED, LATE = 0, 1, 2, 3
-"""How a learner's episode stands."""
+"""State of a learner's episode."""
 
 _GAP = 0.3  # m between the surfaces of two who start
 _TRIES = 6
@@ -98,7 +98,7 @@ class TrainingWorlds:
         return reward, ending
 
     def orca_velocities(self, which: IntArray) -> FloatArray:
-        """What ORCA would have the learners ``which`` do: (K, 2), m/s."""
+        """The velocities that ORCA gives the learners ``which``: (K, 2), m/s."""
         own = self.agents[:, :, PEOPLE:]
         dx, dy = self.goals[..., 0] - own[:, layout.PX], self.goals[..., 1] - own[:, layout.PY]
         distance = np.maximum(np.hypot(dx, dy), 1e-6)
@@ -116,7 +116,7 @@ class TrainingWorlds:
         return np.stack([x, y], axis=1).astype(np.float64)
 
     def _walk(self) -> None:
-        """Move the walkers, who react to nobody; turn some, let some pause, turn back who leaves."""
+        """Move the walkers, who do not react to others: some turn, some pause, and those who leave turn back."""
         people = self.agents[:, :, :PEOPLE]
         x, y, vx, vy = (people[:, row] for row in (layout.PX, layout.PY, layout.VX, layout.VY))
         walker = self._walker
@@ -176,7 +176,7 @@ class TrainingWorlds:
 
 
 def _draw_encounters(k: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Who is where and wants what, in ``k`` worlds: arrays (k, PEOPLE + LEARNERS, …), people first."""
+    """Initial states and goals in ``k`` worlds: arrays (k, PEOPLE + LEARNERS, …), people first."""
     m = PEOPLE + LEARNERS
     half = rng.uniform(2.5, 7.0, k)
     learner = np.arange(m) >= PEOPLE

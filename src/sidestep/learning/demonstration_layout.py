@@ -42,16 +42,16 @@ INPUTS = 2
 RATE_HZ = 20
 """Frames per second of the published files (CARLA 0.9.7)."""
 BATCH = 64
-"""Frames that are written together, at most: what a killed program can lose."""
+"""Maximum number of frames that are written together, which a killed program can lose."""
 MOST_FRAMES = 20_000_000
-"""Of a branch that is read: about a terabyte of pictures."""
+"""Maximum number of frames of a branch that is read: about a terabyte of pictures."""
 
 
 class Field(NamedTuple):
     """How a field is stored."""
 
     shape: tuple[int, ...]
-    """Of one frame."""
+    """Shape of the field in one frame."""
     dtype: str
     kinds: str
     """Kinds of numbers that are accepted on reading, as in ``numpy.dtype.kind``."""
@@ -76,11 +76,11 @@ FIELDS: dict[str, Field] = {
 }
 """``trace`` is written last: in an interrupted file, frames without a trace number are not complete."""
 NOT_WRITTEN = -1
-"""What ``trace`` reads as where nothing was written."""
+"""Value of ``trace`` where nothing was written."""
 
 
 class DemonstrationFrame(NamedTuple):
-    """What the driver saw at one moment, and what it did."""
+    """One frame: the inputs of the driver and its action."""
 
     image: Array
     """``img_t``: BGR picture of the front camera, (88, 200, 3) uint8; RGB in files with version 1 of the inputs."""
@@ -136,7 +136,7 @@ class DemonstrationEpisode(NamedTuple):
 
 
 def group_name(branch: int) -> str:
-    """Of a branch, as written."""
+    """Name of the group of a branch, as written."""
     return f"branch{branch}"
 
 
@@ -151,5 +151,5 @@ def by_dataset(frame: DemonstrationFrame) -> dict[str, Any]:
 
 
 def shown_shape(shape: tuple[int, ...]) -> str:
-    """As ``(88, 200, 3)``."""
+    """The shape as a text: ``(88, 200, 3)``."""
     return f"({', '.join(map(str, shape))})"

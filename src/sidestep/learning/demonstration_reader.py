@@ -176,7 +176,7 @@ class Demonstrations:
         place = f"{self.path}: {group.name}/{name}"
         if name not in group:
             there = ", ".join(list(group)[:16]) or "nothing"
-            raise BadInput(f"{place}: missing (there: {there}); every branch needs {', '.join(FIELDS)}")
+            raise BadInput(f"{place}: missing (found: {there}); every branch needs {', '.join(FIELDS)}")
         dataset = group[name] if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
         if not isinstance(dataset, h5py.Dataset) or dataset.is_virtual or dataset.external:
             raise BadInput(f"{place}: not a dataset that is stored in this file; copy the data into it")

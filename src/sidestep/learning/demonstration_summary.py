@@ -1,4 +1,4 @@
-"""What is in a file of demonstrations: numbers of frames and episodes, statistics of the actions, a contact sheet."""
+"""Summary of a file of demonstrations: numbers of frames and episodes, statistics of the actions, a contact sheet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GAP_PX = 4
 
 
 class Count(NamedTuple):
-    """Of the frames and episodes with something in common."""
+    """Numbers of frames and episodes with something in common."""
 
     episodes: int
     frames: int
@@ -31,7 +31,7 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True)
 class DemonstrationStatistics:
-    """What is in a file of demonstrations."""
+    """Contents of a file of demonstrations."""
 
     frames: int
     episodes: int
@@ -52,7 +52,7 @@ class DemonstrationStatistics:
     """Share of the frames with a brake above 0; None without frames."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON; counts as ``{"episodes": …, "frames": …}``."""
+        """Plain data for JSON; counts as ``{"episodes": …, "frames": …}``."""
         counts = {
             name: {str(key): count._asdict() for key, count in getattr(self, name).items()}
             for name in ("by_branch", "by_scene", "by_weather")

@@ -189,14 +189,14 @@ class DemonstrationWriter:
         dataset[rows:] = values
 
     def _follow(self, branch: int, frame: DemonstrationFrame, place: str) -> None:
-        """Frames of two episodes must not alternate: nobody could tell them apart."""
+        """Frames of two episodes must not alternate, because they could not be separated."""
         key = tuple(map(int, _labels_of(frame)))
         current, left = self._episode[branch], self._unfinished[branch]
         if key != current:
             if key in left:
                 raise BadInput(
-                    f"{place}: the episode of trace {frame.trace} was left before it was done; write the frames of an "
-                    f"episode one after another, and take `next_trace` for a new one"
+                    f"{place}: the episode of trace {frame.trace} was interrupted before it was done; write the "
+                    "frames of an episode one after another, and take `next_trace` for a new one"
                 )
             if current is not None:
                 left.add(current)
@@ -286,7 +286,7 @@ def _copy(old: Demonstrations, path: Path, fields: Mapping[str, Field]) -> None:
 @contextmanager
 def _opened_for_writing(path: Path) -> Iterator[Any]:
     """The file in the single-writer, multiple-reader mode, from its first byte on: a reader finds it sound whatever is
-    written already. No locks: somebody who reads the file must not stop the recording."""
+    written already. No locks: a program that reads the file must not stop the recording."""
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
     access.set_file_locking(False, True)

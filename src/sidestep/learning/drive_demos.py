@@ -27,14 +27,14 @@ LIDAR_RANGE_M = 40.0
 
 
 class DemonstrationPlan(NamedTuple):
-    """Which episodes to drive."""
+    """The episodes to drive."""
 
     split: str = "dev"
     drivers: Sequence[str] = ("pid", "pid_noise")
     """Policies, in turn."""
     seeds: Sequence[int] = (0,)
     weathers: Sequence[str] = TRAIN_WEATHERS
-    """In turn."""
+    """Weathers, which take turns."""
     every: int = 1
     """Keep every so many frames, the last one always."""
     success_only: bool = True
@@ -47,7 +47,7 @@ class DemonstrationPlan(NamedTuple):
 
 
 class DemonstrationCount(NamedTuple):
-    """What was driven."""
+    """Result of driving a plan."""
 
     episodes: int
     successes: int

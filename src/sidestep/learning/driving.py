@@ -73,7 +73,7 @@ class DrivingTraining:
     seed: int = 0
     width: int = 64
     steer_weight: float = 4.0
-    """Of the steer's squared error beside those of throttle and brake."""
+    """Weight of the squared error of the steer relative to those of throttle and brake."""
     held_out: float = 0.1
     """Share of the episodes that validate."""
     dropout: float = 0.2
@@ -94,7 +94,7 @@ class DrivingTraining:
 
 @dataclass(frozen=True)
 class DrivingTrained:
-    """What came out of it."""
+    """Result of a training run."""
 
     network: DrivingNetwork
     curve: list[dict[str, float]]
@@ -117,11 +117,11 @@ class _Frames:
                 versions.setdefault(demos.inputs, path)
                 self._read(demos, columns, validates, rng, settings.held_out)
         if len(versions) > 1:
-            told = ", ".join(f"{path} has version {version}" for version, path in versions.items())
-            raise BadInput(f"files with different versions of the inputs: {told}; train on files of one version")
+            found = ", ".join(f"{path} has version {version}" for version, path in versions.items())
+            raise BadInput(f"files with different versions of the inputs: {found}; train on files of one version")
         self.inputs = next(iter(versions), INPUTS)
         if not validates or not sum(map(len, validates)):
-            raise BadInput(f"{', '.join(map(str, paths))}: no frames to learn from")
+            raise BadInput(f"{', '.join(map(str, paths))}: no frames to learn from; record demonstrations first")
         self.tensors = {name: torch.from_numpy(np.concatenate(parts)) for name, parts in columns.items()}
         held_out = np.concatenate(validates)
         self.train, self.validate = np.flatnonzero(~held_out), np.flatnonzero(held_out)

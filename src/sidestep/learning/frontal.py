@@ -1,7 +1,7 @@
 """Demonstrations of the frontal approach: random corridors, an expert that yields early, and frames of what it saw and
 where it then went.
 
-The expert is the controller of ``ilqr`` with a rule for its waypoints: as soon as somebody comes toward it within
+The expert is the controller of ``ilqr`` with a rule for its waypoints: as soon as a person comes toward it within
 ``SIGHT_M``, it moves aside, to the right unless the left has more room, until ``BERTH_M`` are between the bodies or the
 wall is near, and drives more slowly until they have passed.
 """
@@ -33,7 +33,7 @@ CLOSING_MPS = 0.2
 TO_THE_RIGHT_M = 0.8
 """People are passed on the left only if that leaves so much more room."""
 SPEEDS = (0.85, 0.6)
-"""Shares of the top speed while somebody comes from afar and from near."""
+"""Shares of the top speed while a person approaches at a distance and close by."""
 CORRIDORS = 0.65
 """Share of the demonstrations in corridors up to 4.4 m wide; the others are in halls up to 12 m wide."""
 SIDESTEP_S = 2.0
@@ -75,7 +75,7 @@ class YieldingExpert(Ilqr):
         return np.array(points)
 
     def _room(self, shift: float, x: float, y: float, ux: float, uy: float) -> float:
-        """As much of ``shift`` (m to the left of (x, y)) as the walls leave."""
+        """The part of ``shift`` (m to the left of (x, y)) for which the walls leave room."""
         least = self._weights.radius + WALL_M
         for share in np.linspace(1.0, 0.0, 21).tolist():
             if bilinear(self._ground.clearance, self._ground, x - share * shift * uy, y + share * shift * ux) >= least:
@@ -84,7 +84,7 @@ class YieldingExpert(Ilqr):
 
 
 def frontal_scenario(rng: np.random.Generator) -> Scenario:
-    """A corridor or a hall, the robot at one end and somebody who comes from the other on about the same line."""
+    """A corridor or a hall, the robot at one end and a person who comes from the other on about the same line."""
     half = float(rng.uniform(0.95, 2.2) if rng.random() < CORRIDORS else rng.uniform(2.2, 6.0))
     length, room = float(rng.uniform(7.0, 10.0)), half - 0.45
     corridor = [[-length, -half], [length, -half], [length, half], [-length, half]]
@@ -109,7 +109,7 @@ def frontal_scenario(rng: np.random.Generator) -> Scenario:
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """What the expert saw and where it went: F frames with somebody who comes toward it."""
+    """Inputs of the expert and its path: F frames with a person who comes toward it."""
 
     picture: IntArray  # (F, 5, 64, 64) int8
     motion: FloatArray  # (F, 4) float32
@@ -169,7 +169,7 @@ def collect_frames(runs: int = RUNS, seed: int = 0, progress: Progress = lambda 
     done, tries = 0, 0
     while done < runs:
         if tries >= 4 * runs + 10:
-            raise BadInput(f"the expert has reached the goal in {done} of {tries} runs only")
+            raise BadInput(f"the expert reached the goal in only {done} of {tries} runs; use other scenarios")
         rng = np.random.default_rng([seed, tries])
         session = Session(frontal_scenario(rng), needs=YieldingExpert.needs, name=YieldingExpert.name)
         session.reset(tries)

@@ -27,7 +27,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 SUPERBLOCK = struct.Struct("<8s4B4QI")
 _VERSION, _MARKS, _END, _CHECKSUM = 1, 4, 7, 9
 _READING = (OSError, RuntimeError, KeyError, ValueError, TypeError)
-"""What h5py raises on damaged files."""
+"""Errors that h5py raises for damaged files."""
 
 
 def open_hdf5(path: Path) -> tuple[Any, bool]:
@@ -61,7 +61,7 @@ def read_superblock(path: Path) -> bytes | None:
 
 
 def first_line(error: BaseException) -> str:
-    """The beginning of what h5py says."""
+    """The first line of an error of h5py, shortened."""
     return (str(error).strip("'\"").splitlines() or [type(error).__name__])[0][:160]
 
 

@@ -196,7 +196,7 @@ def _describe_features(measurements: int, rate_hz: int) -> dict[str, Any]:
 
 
 def _schema(measurements: int) -> Any:
-    """Of the Parquet files with the frames."""
+    """Schema of the Parquet files with the frames."""
     fields = fields_with(measurements)
     types = {"f4": pa.float32(), "i8": pa.int64(), "?": pa.bool_()}
     numbers = ("frame_index", "episode_index", "index", "task_index", "branch")
@@ -235,12 +235,12 @@ def _check_features(features: Any, folder: Path) -> int:
     return measurements
 
 
-def _check_inputs(said: Any, folder: Path) -> tuple[int, tuple[str, ...]]:
-    """Version of the inputs and names of the weathers; datasets from before there were versions do not say them."""
-    if said is None:
+def _check_inputs(info: Any, folder: Path) -> tuple[int, tuple[str, ...]]:
+    """Version of the inputs and names of the weathers; datasets that are older than the versions have neither."""
+    if info is None:
         return 1, ()
     place = f"{folder / 'meta/info.json'}: features: observation.state: info"
-    inputs, weathers = (said.get("inputs"), said.get("weathers", [])) if isinstance(said, dict) else (None, [])
+    inputs, weathers = (info.get("inputs"), info.get("weathers", [])) if isinstance(info, dict) else (None, [])
     if inputs not in (1, 2):
         raise BadInput(f"{place}: inputs is {inputs!r:.40}, not 1 or 2; write the dataset again")
     if not isinstance(weathers, list) or not all(isinstance(name, str) for name in weathers):

@@ -59,7 +59,7 @@ class WaypointTraining:
     """Share of the runs that validate."""
     weight_decay: float = 1e-4
     left_weight: float = 2.0
-    """Of the squared error across the heading beside that along it."""
+    """Weight of the squared error across the heading relative to that along it."""
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch < 1 or not 0.0 <= self.held_out < 1.0 or self.rate <= 0.0:
@@ -68,7 +68,7 @@ class WaypointTraining:
 
 @dataclass(frozen=True)
 class TrainedWaypoints:
-    """What came out of it."""
+    """Result of a training run."""
 
     network: WaypointNetwork
     curve: list[dict[str, float]]

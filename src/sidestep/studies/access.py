@@ -1,7 +1,7 @@
-"""Who may do what: passwords, tokens of links and sessions, signed forms, and limits of rate.
+"""Access control: passwords, tokens of links and sessions, signed forms, and rate limits.
 
 The database holds hashes only: of passwords (scrypt), links and sessions (SHA-256 of 192 random bits, which nobody can
-guess from the hash). Who reads the database, or a backup of it, can neither log in nor take part.
+guess from the hash). A person who reads the database, or a backup of it, can neither log in nor take part.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from sidestep.errors import BadInput
 
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 12, 200
 LEAST_DIFFERENT = 6
-"""Different characters of a password."""
+"""Minimum number of different characters of a password."""
 EASY = ("password", "passwort", "123456789", "qwertz", "qwerty", "letmein", "sidestep", "iloveyou", "welcome")
 """A password is none of these, also repeated or followed by digits."""
 COST = (2**17, 8, 1)
 """N, r and p of scrypt, OWASP's minimum: 128 MB and some 0.4 s for every guess."""
 OLD_COST = (2**14, 8, 1)
-"""Of hashes that do not name theirs; they are replaced at the next login."""
+"""Cost of hashes that do not state theirs; they are replaced at the next login."""
 SESSION_S = 12 * 3600
-"""After which an experimenter logs in again."""
+"""Seconds after which an experimenter has to log in again."""
 MOST_CLIENTS = 10_000
-"""Whose rates are remembered."""
+"""Number of clients whose rates are remembered."""
 _ONE_HASH = Lock()
 """One password is hashed at a time: many attempts to log in do not fill the memory."""
 
@@ -55,7 +55,7 @@ def new_token() -> str:
 
 
 def hash_token(token: str) -> str:
-    """What the database keeps of a link or session."""
+    """The hash that the database keeps of a link or session."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 

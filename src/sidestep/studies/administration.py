@@ -1,8 +1,8 @@
-"""What experimenters do beside adding participants: sessions, passwords, and deleting a participant everywhere.
+"""Administration of studies: sessions, passwords, and deleting a participant from the database and from exports.
 
 A deletion removes the rows and empties the write-ahead log. Exports and analyses that commands wrote are found again by
-the table of exports: their data are written anew, reports and figures of analyses are removed. Downloads and backups
-are only told, with their time, because nobody knows where they are now.
+the table of exports: their data are rewritten, and reports and figures of analyses are removed. Downloads and backups
+are listed with their time, because it is not known where they are now.
 """
 
 from __future__ import annotations
@@ -109,17 +109,17 @@ def back_up_studies(store: Store, out: Path) -> None:
 
 @dataclass
 class Deletion:
-    """What was done about data outside of the database."""
+    """What a deletion has changed outside the database."""
 
     rewritten: list[str] = field(default_factory=list)
-    """Folders whose data were written anew."""
+    """Folders whose data were rewritten without the participant."""
     removed: list[str] = field(default_factory=list)
     """Files that were removed."""
     left: list[str] = field(default_factory=list)
     """Where the participant's data may still be."""
 
     def lines(self) -> list[str]:
-        """What to tell the experimenter."""
+        """A message for the experimenter about each of them."""
         return [
             *(f"written again without this participant: {each}" for each in self.rewritten),
             *(f"removed: {each}" for each in self.removed),
@@ -150,16 +150,16 @@ def delete_everywhere(store: Store, name: str, number: int) -> Deletion:
 
 
 def _follow(store: Store, name: str, export: ExportRow, done: Deletion) -> None:
-    """Write an export anew, and remove what else was written there."""
+    """Rewrite an export, and remove the other files that were written there."""
     folder = Path(export.place)
     there = [file for file in export.files if (folder / file).is_file() and not (folder / file).is_symlink()]
     if not there:
         done.left.append(f"copies of {folder}, written at {export.created:%Y-%m-%d %H:%M} UTC and not there any more")
         return
     try:
-        anew = set(export_study(store, name, folder).files)
+        rewritten = set(export_study(store, name, folder).files)
         for file in there:
-            if file not in anew:
+            if file not in rewritten:
                 (folder / file).unlink()
                 if not file.startswith("episodes/"):
                     done.removed.append(str(folder / file))
@@ -167,4 +167,4 @@ def _follow(store: Store, name: str, export: ExportRow, done: Deletion) -> None:
         done.left.append(f"{folder} ({error})")
     else:
         done.rewritten.append(str(folder))
-        note_export(store, name, "export", export.place, sorted(anew))
+        note_export(store, name, "export", export.place, sorted(rewritten))

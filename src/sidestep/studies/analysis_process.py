@@ -18,7 +18,7 @@ _ONE_AT_A_TIME = Lock()
 def report_in_process(store: Store, name: str) -> str:
     """The report of a study as an HTML page, made by a process of low priority. One at a time."""
     if not _ONE_AT_A_TIME.acquire(blocking=False):
-        raise Refused(429, "an analysis is being made; wait a minute and try again")
+        raise Refused(429, "another analysis is running; wait a minute and try again")
     try:
         url = store.engine.url.render_as_string(hide_password=False)
         pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin)

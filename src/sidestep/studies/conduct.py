@@ -1,4 +1,4 @@
-"""Whether the outcome of a walk says something about the robot: a participant who did not take part decides it alone.
+"""Flags of walks whose outcome the participant decided alone, so that it is no result of the robot.
 
 Both flags follow from the record, so that exported records can be checked again. A flagged walk is kept, with its
 ratings and its flag, and counts neither as a success nor as a failure: the analysis leaves it out.
@@ -21,11 +21,11 @@ NEVER_MOVED: Final = "never_moved"
 WAVED_EARLY: Final = "waved_early"
 """The participant waved before the robot had stopped at the crossing: a robot that never stops would succeed."""
 MOVED_M = 0.5
-"""Who stayed within this of the start has not moved."""
+"""A participant who stayed within this distance of the start has not moved."""
 CHANCE_S = 3.0
 """Time in which a participant could have moved."""
 EARLY_S = 1.0
-"""A wave may begin so long before the robot stands."""
+"""A wave may begin this long before the robot stands."""
 
 
 def flag_of(record: EpisodeRecord) -> str:

@@ -18,15 +18,17 @@ from sidestep.studies.walking import rehearsals
 
 
 def create_study(definition: Path, database: str, password: str) -> tuple[Store, StudyInfo, int]:
-    """The store, the new study, and the number of runs of each participant. What can be told at once comes first:
-    walks take minutes to try."""
+    """Create a study; returns the store, the study, and the number of runs of each participant.
+
+    Quick checks come first, because trying the walks takes minutes.
+    """
     check_password(password)
     study = with_suite_texts(_beside(read_study(definition), definition))
     questionnaire = load_questionnaire(study.questionnaire)
     trials = trials_of(study, 0)
     store = Store(open_database(database))
     if any(each.study.name == study.name for each in store.studies()):
-        raise Refused(409, f"there is a study {study.name!r} already; choose another name")
+        raise Refused(409, f"study {study.name!r} exists already; choose another name")
     store.check(study, questionnaire)
     if study.mode == "walk":
         for each in study.policies:

@@ -75,7 +75,7 @@ class StudyRow(Base):
     definition: Mapped[dict[str, Any]] = mapped_column(JSON)
     questionnaire: Mapped[dict[str, Any]] = mapped_column(JSON)
     folder: Mapped[str] = mapped_column(Text)
-    """Where films lie."""
+    """Folder of the definition, which holds the films."""
     password: Mapped[str] = mapped_column(Text)
     """Salted scrypt."""
     created: Mapped[datetime] = mapped_column(Moment)
@@ -98,7 +98,7 @@ class ParticipantRow(Base):
     consented: Mapped[datetime | None] = mapped_column(Moment)
     details: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     deleted: Mapped[datetime | None] = mapped_column(Moment)
-    """The number of somebody whose data were deleted is not given again."""
+    """When the data were deleted; the number is not used again."""
     study: Mapped[StudyRow] = relationship()
 
 
@@ -119,9 +119,9 @@ class TrialRow(Base):
     done: Mapped[datetime | None] = mapped_column(Moment)
     comment: Mapped[str | None] = mapped_column(Text)
     device: Mapped[str | None] = mapped_column(String(20))
-    """On which it was rated: ``computer``, ``tablet`` or ``phone``."""
+    """Kind of device on which it was rated: ``computer``, ``tablet`` or ``phone``."""
     played_s: Mapped[float | None] = mapped_column(Double)
-    """How far the film was played, without gaps, s."""
+    """Seconds of the film that were played without gaps."""
 
 
 class AnswerRow(Base):
@@ -174,7 +174,7 @@ class ExportRow(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(String(20))
-    """``export`` or ``analysis`` (folders), ``backup`` (a file), ``download`` (nobody knows where to)."""
+    """``export`` or ``analysis`` (folders), ``backup`` (a file), ``download`` (to an unknown place)."""
     place: Mapped[str] = mapped_column(Text)
     files: Mapped[list[str]] = mapped_column(JSON)
     """Below the folder."""
@@ -187,14 +187,14 @@ def now() -> datetime:
 
 
 def open_database(url: str = DEFAULT_URL) -> Engine:
-    """The database at ``url``, made or brought up to date."""
+    """Open the database at ``url``, after creating or migrating its tables."""
     try:
         parsed = make_url(url)
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
         engine = create_engine(parsed, pool_pre_ping=True, hide_parameters=True)
     except (ArgumentError, NoSuchModuleError):
-        raise BadInput(f"{url!r:.60}: is no database; give sqlite:///FILE or postgresql://USER@HOST/NAME") from None
+        raise BadInput(f"{url!r:.60}: not a database; give sqlite:///FILE or postgresql://USER@HOST/NAME") from None
     except ImportError:
         raise MissingExtra(f"a database of kind {parsed.drivername}", "postgres") from None
     if engine.dialect.name == "sqlite":
@@ -248,11 +248,11 @@ def close_database(engine: Engine) -> None:
 
 def back_up(engine: Engine, out: Path) -> None:
     """A consistent copy of an SQLite database in one file, also while it is served. Exports belong to the database that
-    wrote them: a deletion in the copy names them and does not write them anew from older data."""
+    wrote them: a deletion in the copy lists them and does not rewrite them from older data."""
     if engine.dialect.name != "sqlite":
         raise BadInput("backups of PostgreSQL are made by its own tools: pg_dump --format=custom --file=FILE NAME")
     if out.exists():
-        raise BadInput(f"{out}: is there already; choose another name")
+        raise BadInput(f"{out}: exists already; choose another name")
     with whole_file(out) as temporary:
         _make_private(temporary)
         with closing(sqlite3.connect(temporary)) as target, closing(engine.raw_connection()) as source:
@@ -289,7 +289,7 @@ def _set_up_sqlite(engine: Engine) -> None:
 
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # transactions are begun below, and by nobody else
+        connection.isolation_level = None  # transactions are begun below only
         for line in (
             "busy_timeout=30000",
             "journal_mode=WAL",

@@ -18,9 +18,9 @@ Mode = Literal["walk", "film", "robot"]
 """A participant walks in the simulation, watches a film, or has just met a real robot."""
 
 MOST_TRIALS = 2000
-"""Of one participant."""
+"""Maximum number of runs of one participant."""
 MOST_BYTES = 256_000
-"""Of a definition."""
+"""Maximum size of a definition."""
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
 Short = Annotated[str, Field(min_length=1, max_length=200)]
@@ -38,7 +38,7 @@ class StudyPolicy(Model):
 
     @property
     def reference(self) -> str:
-        """What ``make_policy`` is asked for."""
+        """Name or file of the policy, as ``make_policy`` takes it."""
         return self.policy or self.name
 
 
@@ -46,15 +46,15 @@ class StudyScenario(Model):
     """One of the situations in which participants meet the robot."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.,=+-]*$", max_length=120)]
-    """Name of the scenario in the suite; any name where nobody walks."""
+    """Name of the scenario in the suite; any name in studies without walks."""
     scenario: Annotated[str, Field(max_length=80)] = ""
     """Which items of the questionnaire are asked; empty: ``name`` up to the last hyphen."""
     location: Annotated[str, Field(max_length=80)] = ""
     """Empty: ``name`` from the last hyphen on."""
     instruction: Long | None = None
-    """What the participant is asked to do. None: what the suite says; empty: nothing."""
+    """Instruction for the participant. None: the text of the suite; empty: no instruction."""
     expected: Long | None = None
-    """What the robot is expected to do, as told to the participant. None and empty: as ``instruction``."""
+    """Expected behaviour of the robot, shown to the participant. None and empty: as ``instruction``."""
 
     @model_validator(mode="before")
     @classmethod
@@ -188,7 +188,7 @@ def _suite_of(study: Study) -> Suite:
 
 
 def with_suite_texts(study: Study) -> Study:
-    """The study with what its suite says about each scenario, where the file says nothing.
+    """The study with the texts of its suite for each scenario that has none of its own.
 
     A scenario that the suite does not have is an error where participants walk; else it is the lab's own.
     """
@@ -219,7 +219,7 @@ def with_suite_texts(study: Study) -> Study:
 
 
 def _with_own_places(scenarios: list[StudyScenario]) -> tuple[StudyScenario, ...]:
-    """Scenarios at one place, such as one in both roles, get places of their own, by which ratings are told apart."""
+    """Give scenarios at the same place, such as one in both roles, places that distinguish their ratings."""
     cells = [(each.group, each.place) for each in scenarios]
     return tuple(
         each.model_copy(update={"location": each.name.removeprefix(f"{each.group}-")})

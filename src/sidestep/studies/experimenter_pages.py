@@ -65,7 +65,7 @@ def session_of(request: Request, name: str) -> str:
 
 
 def csrf_of(request: Request, info: StudyInfo) -> str:
-    """What forms of this session carry."""
+    """The signature that forms of this session carry."""
     return sign(session_of(request, info.study.name).encode(), f"form {info.id}")
 
 
@@ -179,7 +179,7 @@ def _participant_routes(site: Site) -> APIRouter:
     def qr(request: Request, info: Allowed, number: int) -> Response:
         token = site.fresh_links.get((info.id, number))
         if token is None:
-            raise Refused(404, "this link is not shown any more; make a new one")
+            raise Refused(404, "this link can no longer be shown; make a new one")
         picture = io.BytesIO()
         segno.make(site.link(request, token), error="m").save(picture, kind="svg", scale=4, light="white")
         return Response(picture.getvalue(), media_type="image/svg+xml")
@@ -238,7 +238,7 @@ def _setting_routes(site: Site) -> APIRouter:
     def password(request: Request, info: Allowed, fields: Checked) -> Response:
         site.logins.check(site.client(request), "attempts to log in")
         if not is_password(fields.get("old", ""), info.password):
-            raise Refused(400, "the present password is wrong")
+            raise Refused(400, "the current password is wrong")
         if fields.get("password", "") != fields.get("again", ""):
             raise Refused(400, "the two passwords differ")
         change_password(store, info.study.name, fields.get("password", ""))
@@ -280,7 +280,8 @@ def _data_routes(site: Site) -> APIRouter:
 
 
 def only_installed(study: Study) -> Study:
-    """A study made in the browser names what is installed; files are for those who have an account on the machine."""
+    """The study, if everything that it names is installed: files can only be used by somebody with an account on the
+    machine."""
     for kind, known, given in (
         ("suite", names("suites"), [study.suite] if needs_suite(study) else []),
         ("questionnaire", questionnaire_names(), [study.questionnaire]),
@@ -288,10 +289,10 @@ def only_installed(study: Study) -> Study:
     ):
         if strange := [each for each in given if each not in known]:
             raise Refused(
-                400, f"{kind} {strange[0]!r:.80} is not installed; a study with files is made by `sidestep study new`"
+                400, f"{kind} {strange[0]!r:.80} is not installed; create a study with files by `sidestep study new`"
             )
     if study.mode == "film":
-        raise Refused(400, "a study with films is made by `sidestep study new`, beside the films")
+        raise Refused(400, "create a study with films by `sidestep study new`, in the folder that holds them")
     return study
 
 

@@ -33,7 +33,7 @@ EXTRA_COLUMNS = (
 )  # fmt: skip
 """Columns of the CSV beyond those of a table of ratings; details of participants follow as ``about_…``."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""With which a formula of a spreadsheet begins."""
+"""First characters of a formula in a spreadsheet."""
 
 
 def participant_name(number: int) -> str:

@@ -1,8 +1,8 @@
-"""Films of a study: where they lie, how long they are, and that they do not tell which policy drove.
+"""Films of a study: their files, their durations, and checks that they do not reveal the policy.
 
-A film reaches participants without its name. What the file says about itself in its metadata reaches them, too, so
-films whose metadata say anything are refused; ``sidestep replay RECORD --video FILE --blind`` makes films without
-metadata, and without the bar that shows policy and outcome. What is written *in* the pictures cannot be checked.
+A film reaches participants without its name, but with its metadata. Films whose metadata are more than technical are
+therefore refused; ``sidestep replay RECORD --video FILE --blind`` makes films without metadata, and without the bar
+that shows policy and outcome. Text *in* the pictures is not checked.
 """
 
 from __future__ import annotations
@@ -47,9 +47,11 @@ def find_film(study: Study, definition: Path, policy: str, scenario: str, run: i
     if path.suffix.lower() not in FILM_TYPES:
         raise BadInput(f"{definition}: films: {name}: films are .mp4 or .webm files; convert it")
     about = path.stat()
-    duration_s, told = _look_into(path, about.st_mtime_ns, about.st_size)
-    if told:
-        raise BadInput(f"{definition}: films: {name}: its metadata say {told}, which participants can read; {REMEDY}")
+    duration_s, visible = _read_film(path, about.st_mtime_ns, about.st_size)
+    if visible:
+        raise BadInput(
+            f"{definition}: films: {name}: its metadata contain {visible}, which participants can read; {REMEDY}"
+        )
     return Film(path, FILM_TYPES[path.suffix.lower()], duration_s)
 
 
@@ -65,8 +67,8 @@ def film_of(stage: Stage) -> Film:
 
 
 @lru_cache(4096)
-def _look_into(path: Path, changed_ns: int, size: int) -> tuple[float, str]:
-    """Duration, s, and what the metadata say."""
+def _read_film(path: Path, changed_ns: int, size: int) -> tuple[float, str]:
+    """Duration in seconds, and the metadata that are not harmless, as a text."""
     try:
         import av
     except ImportError:
@@ -80,11 +82,11 @@ def _look_into(path: Path, changed_ns: int, size: int) -> tuple[float, str]:
             duration_s = _duration_s(film)
             has_pictures = bool(film.streams.video)
     except (OSError, ValueError) as error:  # as the errors of PyAV are
-        raise BadInput(f"{path}: no film that can be read ({error!s:.100}); convert it to .mp4") from None
+        raise BadInput(f"{path}: not a film that can be read ({error!s:.100}); convert it to .mp4") from None
     if not has_pictures or duration_s <= 0.0:
         raise BadInput(f"{path}: has no pictures or no duration; convert it to .mp4")
-    told = {key: value for key, value in metadata.items() if key.lower() not in HARMLESS and str(value).strip()}
-    return duration_s, ", ".join(f"{key}: {value!s:.80}" for key, value in sorted(told.items()))
+    visible = {key: value for key, value in metadata.items() if key.lower() not in HARMLESS and str(value).strip()}
+    return duration_s, ", ".join(f"{key}: {value!s:.80}" for key, value in sorted(visible.items()))
 
 
 def _chapters(film: Any) -> dict[str, str]:
@@ -94,7 +96,7 @@ def _chapters(film: Any) -> dict[str, str]:
 
 
 def _duration_s(film: Any) -> float:
-    """From the container, else the longest of its streams."""
+    """Duration of the container, else of its longest stream."""
     if film.duration is not None:
         return float(film.duration) / 1e6
     return max(

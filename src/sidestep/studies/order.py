@@ -1,4 +1,4 @@
-"""Who meets what in which order: balanced Latin squares of policies and scenarios, and blinding letters.
+"""The order of runs of each participant: balanced Latin squares of policies and scenarios, and blinding letters.
 
 A balanced Latin square (Williams, *Experimental designs balanced for the estimation of residual effects of treatments*,
 Australian Journal of Scientific Research A 2, 1949) of n conditions has every condition once at every position, and

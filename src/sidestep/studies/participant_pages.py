@@ -93,7 +93,7 @@ def _film_routes(site: Site) -> APIRouter:
     def film(token: str, position: int) -> Response:
         stage = store.stage(token)
         if stage.trial is None or stage.trial.position != position or stage.info.study.mode != "film":
-            raise Refused(404, "there is no such film")
+            raise Refused(404, "this film does not exist")
         shown = film_of(stage)
         site.film_limit_s(token, position, stage.trial.played_s or 0.0)
         tag = hash_token(f"{token} {position} {shown.path.stat().st_mtime_ns}")[:32]  # of this run, not of the file

@@ -1,4 +1,4 @@
-"""How far participants are, for the experimenter."""
+"""Progress of the participants, for the experimenter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sidestep.studies.store import Store, find_study
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a participant is, for the experimenter."""
+    """Progress of one participant."""
 
     number: int
     consented: datetime | None
@@ -25,14 +25,14 @@ class Progress:
     next_policy: str
     next_scenario: str
     slowest_hz: float | None
-    """Steps in the slowest second of all walks; None: nobody has walked."""
+    """Steps in the slowest second of all walks; None: no walk yet."""
     flagged: int
     """Walks whose outcome does not count."""
     deleted: bool
 
 
 def progress_of(store: Store, name: str) -> list[Progress]:
-    """How far everybody is, in the order of numbers."""
+    """Progress of every participant, ordered by number."""
     with store.reading() as session:
         study = find_study(session, name)
         people = session.scalars(

@@ -1,4 +1,4 @@
-"""The server of studies: all pages together, checks that hold for every request, and serving them."""
+"""The server of studies: the application with all pages, checks of every request, and the program that serves it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from sidestep.studies.site import Site, log
 from sidestep.studies.walking import Walks, make_walk_routes, rehearsals
 
 MOST_BYTES_AT_ONCE, MOST_BYTES_PER_S = 32_000, 16_000.0
-"""Of a page that walks: it sends 3 kB a second."""
+"""Limits for the page of a walk, which sends 3 kB a second."""
 TIDY_S = 20.0
-"""Between two times at which the log of the database is emptied."""
+"""Seconds between two times at which the log of the database is emptied."""
 
 
 def make_app(site: Site, processes: int = 0) -> FastAPI:
@@ -70,7 +70,7 @@ def make_app(site: Site, processes: int = 0) -> FastAPI:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return site.refusal(request, 400, Refused(400, "a part of the address or the form is not what it should be"))
+        return site.refusal(request, 400, Refused(400, "a part of the address or of the form is not valid"))
 
     @app.exception_handler(OperationalError)
     async def unavailable(request: Request, error: OperationalError) -> Response:
@@ -92,7 +92,7 @@ def make_app(site: Site, processes: int = 0) -> FastAPI:
 
 async def _guarded(site: Site, request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
     if not site.knows_host(request):
-        return site.refusal(request, 403, Refused(403, "this server is known by another name; see --url and --proxy"))
+        return site.refusal(request, 403, Refused(403, "this server does not have this name; see --url and --proxy"))
     if request.method not in ("GET", "HEAD") and not site.is_own_page(request):
         return site.refusal(request, 403, Refused(403, "this form does not come from this server"))
     return await go_on(request)
@@ -123,8 +123,8 @@ def bounded_websocket(*arguments: Any, **settings: Any) -> asyncio.Protocol:
     return protocol
 
 
-def serve(site: Site, listening: socket.socket, processes: int, tell: Callable[[], None] = lambda: None) -> None:
-    """Serve until Ctrl-C on a bound socket. ``tell`` is called before."""
+def serve(site: Site, listening: socket.socket, processes: int, announce: Callable[[], None] = lambda: None) -> None:
+    """Serve until Ctrl-C on a bound socket. ``announce`` is called before the server starts."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     server = uvicorn.Server(
         uvicorn.Config(
@@ -133,7 +133,7 @@ def serve(site: Site, listening: socket.socket, processes: int, tell: Callable[[
             ws_per_message_deflate=False, proxy_headers=False, ws=bounded_websocket,  # type: ignore[arg-type]
         )
     )  # fmt: skip
-    tell()
+    announce()
     try:
         server.run(sockets=[listening])
     finally:

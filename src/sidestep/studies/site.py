@@ -1,4 +1,4 @@
-"""What all pages share: templates, checks of requests, forms, limits, and how a refusal is told and logged.
+"""What all pages share: templates, checks of requests, forms, rate limits, and pages and log entries of refusals.
 
 Pages are plain HTML forms with small scripts, without a build step: they work by keyboard and on a phone, reload where
 the participant was, and an answer is an ordinary request that can be sent again. Texts of participants and
@@ -37,7 +37,7 @@ MOST_BODY, MOST_FIELDS = 64_000, 1200
 LONGEST_ANSWER = 1000
 """Bytes of a single answer."""
 MOST_FILMS = 10_000
-"""Of which the server remembers when they began."""
+"""Number of films whose start the server remembers."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
@@ -52,12 +52,12 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
 HTTPS_ONLY = {"Strict-Transport-Security": "max-age=31536000"}
-"""Also sent where the public address is https."""
+"""Headers that are added if the public address is https."""
 STATIC = {"css": "text/css", "js": "text/javascript"}
 
 
 class Site:
-    """The server's own things, handed to every page."""
+    """Settings and state of the server that all pages need."""
 
     def __init__(
         self,
@@ -67,14 +67,14 @@ class Site:
         create_token: str = "",
         proxies: Sequence[str] = (),
     ) -> None:
-        """``url``: public address, where it differs from ``host``; ``create_token``: who has it may make studies;
-        ``proxies``: addresses or networks of servers in front, whose word about clients counts."""
+        """``url``: public address, where it differs from ``host``; ``create_token``: token of the page that creates
+        studies; ``proxies``: addresses or networks of trusted servers in front of this one."""
         self.store, self.host, self.create_token = store, host, create_token
         self.url = checked_url(url)
         self._proxies = [_network(each) for each in proxies]
         self.logins = RateLimit(5, 1 / 12)
         self.strangers = RateLimit(30, 0.5)
-        """For addresses that ask for links that do not exist."""
+        """Limit for addresses that request links that do not exist."""
         self.answers = RateLimit(120, 10.0)
         self.sockets = RateLimit(200, 10.0)
         """Walks that an address opens: a laboratory may have one for everybody."""
@@ -84,7 +84,7 @@ class Site:
         """(study, number of a participant) → token, of links that were made since the server began: shown to the
         experimenter, stored nowhere."""
         self._films: dict[tuple[str, int], tuple[float, float]] = {}
-        """(token, position) → when the server first heard of the film, and how far it was played then, s."""
+        """(token, position) → when the server first served the film, and how far it was played then, s."""
         self._templates = Environment(
             loader=PackageLoader("sidestep.studies"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
@@ -103,7 +103,7 @@ class Site:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of every reply."""
+        """Headers of every reply."""
         return HEADERS | (HTTPS_ONLY if self.is_secure else {})
 
     def link(self, request: Request, token: str) -> str:
@@ -118,8 +118,8 @@ class Site:
         return HTMLResponse(self._templates.get_template(f"{name}.html").render(**about, **values), status)
 
     def client(self, request: HTTPConnection) -> str:
-        """Who asks, for limits of rate: the address of the peer, or the one that a trusted proxy names. An IPv6 network
-        of a household is one client."""
+        """The client of a request, for rate limits: the address of the peer, or the one that a trusted proxy names. An
+        IPv6 network of a household is one client."""
         peer = request.client.host if request.client else ""
         named = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
         while self._is_proxy(peer) and named and named[-1].strip():
@@ -150,15 +150,15 @@ class Site:
         return self._is_own_name(request) and is_same_origin(origin, request.headers.get("host", ""))
 
     def film_limit_s(self, token: str, position: int, played_s: float) -> float:
-        """How far the film of a trial can have been played by now: as far as it was when the server first heard of it,
-        and the time since then."""
+        """Seconds of the film of a trial that can have been played by now: those that were played when the server first
+        served it, and the time since then."""
         while len(self._films) > MOST_FILMS:
             self._films.pop(next(iter(self._films)))
         begun, before_s = self._films.setdefault((token, position), (monotonic(), played_s))
         return before_s + monotonic() - begun
 
     def language(self, request: HTTPConnection) -> str:
-        """Of the study of a participant's link; of a link that is not known, what the browser asks for."""
+        """Language of the study of a participant's link; for an unknown link, the language that the browser prefers."""
         parts = request.url.path.split("/")
         if len(parts) < 3 or parts[1] != "p":
             return "en"
@@ -166,7 +166,7 @@ class Site:
         return self.store.language(parts[2]) or (wanted if wanted.isalpha() else "en")
 
     def refusal(self, request: Request, status: int, error: BaseException) -> Response:
-        """Tell why something was refused, and log it without links and passwords."""
+        """A page or document with the reason of a refusal, which is logged without links and passwords."""
         where = "/".join(part for part in request.url.path.split("/") if len(part) < 24)
         log.warning("refused %d %s %s: %s", status, request.method, printable(where, 80), log_text(error))
         try:
@@ -182,7 +182,7 @@ class Site:
 
 
 def log_text(error: BaseException) -> str:
-    """What the log says of a refusal: a message without what was filled in, which may be a participant's."""
+    """The message of a refusal for the log: without the values of its fields, which may be a participant's."""
     return printable(error.text if isinstance(error, Refused) else str(error), 300)
 
 
@@ -191,7 +191,7 @@ def checked_url(url: str) -> str:
     parts = urlsplit(url)
     if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or parts.query):
         raise BadInput(
-            f"{url!r:.100}: no address of a server; give one such as https://study.example.org, without a path"
+            f"{url!r:.100}: not the address of a server; give one such as https://study.example.org, without a path"
         )
     return url.rstrip("/")
 
@@ -200,7 +200,7 @@ def _network(text: str) -> Any:
     try:
         return ip_network(text, strict=False)
     except ValueError:
-        raise BadInput(f"{text!r:.60}: no address of a proxy; give one such as 127.0.0.1 or 10.0.0.0/8") from None
+        raise BadInput(f"{text!r:.60}: not the address of a proxy; give one such as 127.0.0.1 or 10.0.0.0/8") from None
 
 
 def _household(address: str) -> str:

@@ -34,7 +34,7 @@ MOST_AT_ONCE, MOST_PARTICIPANTS = 500, 10_000
 LONGEST_COMMENT = 2000
 LONGEST_RECORD = 50_000_000
 FILM_GAP_S, FILM_END_S = 1.0, 1.0
-"""Between two pieces that a page has played, and at the end of the film: what may be missing, s."""
+"""Seconds that may be missing between two pieces that a page has played, and at the end of the film."""
 _KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
@@ -56,13 +56,13 @@ class StudyInfo:
         return next(each for each in self.study.scenarios if each.name == name)
 
     def items(self, scenario: str) -> tuple[Item, ...]:
-        """What is asked after a scenario."""
+        """The items that are asked after a scenario."""
         return self.questionnaire.items_for(self.scenario(scenario).group)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Where a participant is: who, in which study, before which trial (None: everything is done)."""
+    """The state of a participant in a study. ``trial`` is the present trial; None: all are done."""
 
     info: StudyInfo
     number: int
@@ -73,7 +73,7 @@ class Stage:
     answers: Mapping[str, int]
     """Item → rating of the present trial."""
     outcome: str
-    """Of the walk of the present trial; empty: there is none yet."""
+    """Outcome of the walk of the present trial; empty: there is none yet."""
 
 
 class GivenAnswer(NamedTuple):
@@ -117,7 +117,7 @@ class Store:
             with self.writing() as session:
                 session.add(row)
         except IntegrityError:
-            raise Refused(409, f"there is a study {study.name!r} already; choose another name") from None
+            raise Refused(409, f"study {study.name!r} exists already; choose another name") from None
         return _info(row)
 
     @staticmethod
@@ -166,19 +166,19 @@ class Store:
         return tokens
 
     def stage(self, token: str) -> Stage:
-        """Where the participant of a link is."""
+        """The state of the participant of a link."""
         with self.reading() as session:
             return _stage(session, _participant(session, token))
 
     def language(self, token: str) -> str:
-        """Of the study that a link belongs to, also if it has expired; empty: there is no such link."""
+        """Language of the study that a link belongs to, even if the link has expired; empty: there is no such link."""
         with self.reading() as session:
             query = select(ParticipantRow).where(ParticipantRow.token_hash == hash_token(token))
             person = session.scalar(query)
             return "" if person is None else _info(person.study).study.language
 
     def consent(self, token: str, details: Mapping[str, str]) -> None:
-        """The participant agrees and says what the study asks. The first time counts."""
+        """Store the consent and the answers to the questions of the study. Only the first call counts."""
         with self.writing() as session:
             person = _participant(session, token, lock=True)
             if person.consented is None:
@@ -186,8 +186,10 @@ class Store:
                 person.consented = now()
 
     def experience(self, token: str, position: int, film_s: float = inf) -> None:
-        """The encounter of a trial is over; it can be rated. A walk is over by its record (``keep_walk``), a film of
-        ``film_s`` seconds when it was played (``play``)."""
+        """Note that the encounter of a trial is over, so that it can be rated.
+
+        A walk ends with its record (``keep_walk``), a film of ``film_s`` seconds when it was played (``play``).
+        """
         with self.writing() as session:
             trial, info = _open_trial(session, _participant(session, token, lock=True), position)
             if trial is None or trial.experienced is not None:
@@ -199,8 +201,8 @@ class Store:
             trial.experienced = now()
 
     def play(self, token: str, position: int, start_s: float, end_s: float, film_s: float) -> float:
-        """The page has played a piece of the film. How far it was played without gaps, s; a piece that begins farther
-        on changes nothing."""
+        """Note that the page has played a piece of the film; returns how many seconds were played without gaps. A piece
+        after a gap changes nothing."""
         with self.writing() as session:
             trial, info = _open_trial(session, _participant(session, token, lock=True), position)
             if trial is None or info.study.mode != "film":
@@ -222,8 +224,10 @@ class Store:
         manner: Mapping[str, Any] | None = None,
         flag: str = "",
     ) -> bool:
-        """Keep the record of a finished walk, unless there is one; whether it was kept. ``slowest_hz``: steps in the
-        slowest second, where somebody has counted; ``flag``: why its outcome does not count."""
+        """Store the record of a finished walk, unless there is one; returns whether it was stored.
+
+        ``slowest_hz`` is the number of steps in the slowest second, if known; ``flag`` why the outcome does not count.
+        """
         if len(record) > LONGEST_RECORD:
             raise Refused(413, f"the record has more than {LONGEST_RECORD // 1_000_000} MB")
         with self.writing() as session:
@@ -280,7 +284,7 @@ class Store:
             raise refusal
 
     def progress(self, name: str) -> list[Progress]:
-        """How far everybody is, in the order of numbers."""
+        """Progress of every participant, ordered by number."""
         from sidestep.studies.progress import progress_of
 
         return progress_of(self, name)
@@ -417,7 +421,7 @@ def _add_answers(
 ) -> int:
     """Add the answers that differ from those ``before``; returns their number."""
     if trial.experienced is None:
-        raise Refused(409, "this run is rated after it, not before")
+        raise Refused(409, "this run can be rated only after it is over")
     asked = {each.id for each in info.items(trial.scenario)}
     for item, each in given.items():
         if item not in asked:
@@ -451,7 +455,7 @@ def _answers(session: Session, trial: int) -> dict[str, int]:
 
 
 def _checked_details(study: Study, given: Mapping[str, str]) -> dict[str, str]:
-    """What the study asks and nothing else."""
+    """The answers to the questions of the study, checked; other fields are dropped."""
     details = {}
     for question in study.asks:
         text = printable(given.get(question.id, ""), 10_000).strip()

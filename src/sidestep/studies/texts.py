@@ -25,7 +25,7 @@ SCRIPT_TEXTS = (
     "the answer was refused",
     "No connection. Your answers are kept here and sent again …",
 )
-"""What the scripts of pages say."""
+"""Texts of the scripts of pages."""
 
 Say = Callable[..., str]
 """English text, fields → the text in another language, filled in."""
@@ -48,7 +48,7 @@ def languages() -> tuple[str, ...]:
 
 @cache
 def say_in(language: str) -> Say:
-    """A function that says texts in a language, in English where it has no text."""
+    """A function that translates texts into a language; a text without translation stays English."""
     known = catalogue(language)
 
     def say(text: str, **values: object) -> str:

@@ -1,4 +1,4 @@
-"""Worker processes that hold the walks: each walk stays with one, and those that are due together are sent together."""
+"""Worker processes that hold the walks: a walk stays in one process, and steps due together are sent together."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sidestep.studies.access import Refused
 from sidestep.studies.site import log
 from sidestep.studies.walk_worker import WalkOrder
 
-BREATH_S = 0.1
-"""Between two walks that begin: time for steps of everybody else."""
+PAUSE_S = 0.1
+"""Seconds between two walks that begin, in which the other walks are stepped."""
 
 _Due = tuple[str, dict[str, Any], "asyncio.Future[tuple[str, bool]]"]
 
@@ -55,7 +55,7 @@ class Workers:
             if self._executors[worker] is executor:
                 log.error("a walk worker has died and is replaced")
                 self._executors[worker] = self._make()
-            raise Refused(503, "the simulation has stopped; the walk begins again") from None
+            raise Refused(503, "the simulation has stopped; the walk starts over") from None
 
     async def begin(self, worker: int, key: str, order: WalkOrder) -> tuple[str, str, float]:
         """Begin a walk; what the page draws, the first state and the length of a step, s.
@@ -64,7 +64,7 @@ class Workers:
         disturb those who walk."""
         async with self._begins[worker]:
             begun: tuple[str, str, float] = await self.call(worker, walk_worker.begin, key, order)
-            await asyncio.sleep(BREATH_S)
+            await asyncio.sleep(PAUSE_S)
         return begun
 
     async def step(self, worker: int, key: str, person: dict[str, Any]) -> tuple[str, bool]:

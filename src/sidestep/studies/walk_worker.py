@@ -1,4 +1,4 @@
-"""What worker processes do: hold the episodes of walks and step them. One worker holds many walks.
+"""The worker processes of walks: each holds the episodes of many walks and steps them.
 
 Everything that goes in and out is plain data. States are sent as the JSON text that the page reads, so that the server
 only forwards them.
@@ -67,7 +67,7 @@ def begin(key: str, order: WalkOrder) -> tuple[str, str, float]:
 def step(key: str, given: Mapping[str, Any]) -> tuple[str, bool]:
     """One step; the state after it and whether the walk is over."""
     if key not in _WALKS:
-        raise Refused(409, "this walk is not there any more; it begins again")
+        raise Refused(409, "this walk was lost; it starts over")
     episode = _WALKS[key]
     if not episode.done:
         episode.step(PersonInput(**given))
@@ -75,7 +75,7 @@ def step(key: str, given: Mapping[str, Any]) -> tuple[str, bool]:
 
 
 def step_all(walks: list[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, bool] | str]:
-    """One step of each of several walks; a text says why one cannot go on."""
+    """One step of each of several walks; a text in place of a state is the reason why a walk cannot continue."""
     results: list[tuple[str, bool] | str] = []
     for key, given in walks:
         try:
@@ -88,7 +88,7 @@ def step_all(walks: list[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, bool
 def finish(key: str) -> tuple[str, str, bytes, str]:
     """Outcome, digest, encoded record and flag of a walk that is over."""
     if key not in _WALKS:
-        raise Refused(409, "this walk is not there any more; it begins again")
+        raise Refused(409, "this walk was lost; it starts over")
     record = _WALKS[key].record
     return str(record.outcome), record.digest, encode_record(record), flag_of(record)
 
@@ -100,7 +100,7 @@ def drop(key: str) -> None:
 
 
 def rehearse(order: WalkOrder) -> None:
-    """Begin a walk, take some steps and forget it: tells mistakes and compiles what is needed."""
+    """Begin a walk, take some steps and drop it: raises the errors of a walk, and compiles what it needs."""
     begin("rehearsal", order)
     for _ in range(REHEARSED_STEPS):
         step("rehearsal", {"forward_mps": 0.5})
@@ -117,7 +117,7 @@ def warm_up() -> None:
 
 
 def _scene(episode: LiveEpisode) -> dict[str, Any]:
-    """What does not move: walls as segments, footprint of the robot, the marked path and the robot's mark."""
+    """Everything that does not move: walls, the footprint of the robot, the marked path and the robot's mark."""
     world = episode.world
     footprint = world.robots[0].footprint
     mark = world.scenario.notes.get("mark")

@@ -1,9 +1,9 @@
 """Walking in the simulation: a page drives a person at 20 Hz while a policy drives the robot.
 
 The page draws; the server steps and paces. Worker processes hold the episodes, so that many participants walk at once
-and a policy that crashes takes nobody's answers with it. A page that is closed, frozen or hidden stops the clock of its
-walk, and the same link goes on where it stopped. If server or worker end, the walk begins again: only whole walks are
-kept.
+and no answers are lost if a policy crashes. A page that is closed, frozen or hidden stops the clock of its walk. A walk
+resumes where it stopped, unless the server or its worker has restarted: then it begins again, and only complete walks
+are stored.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from sidestep.studies.walk_pool import Workers
 from sidestep.studies.walk_worker import WalkOrder
 
 LONGEST = 400
-"""Bytes of a message of the page."""
+"""Maximum length of a message of the page in bytes."""
 FRAMES_AHEAD = 3
-"""Frames on their way to the page, at most."""
+"""Maximum number of frames that the page has not drawn yet."""
 TOO_MANY = "the page has sent too many messages; wait a minute and reload it"
 MOST_AT_ONCE, MOST_PER_S = 120, 60.0
-"""Messages of a page: it sends 20 a second, and one for every key."""
+"""Limits of messages of a page, which sends 20 a second and one for every key."""
 REFUSED_S = 1.0
-"""Time that an address waits which opens walks again and again."""
+"""Seconds that an address has to wait if it opens walks again and again."""
 MOST_WALKS = 300
 IDLE_S = 900.0
-"""After which a walk without a page is forgotten."""
+"""Seconds after which a walk without a page is dropped."""
 
 
 class WalkControls(Message):
-    """What the participant does now: sent after every frame that was drawn, and when something changes."""
+    """What the participant does now. The page sends it after every frame that it has drawn, and on every change."""
 
     type: Literal["controls"]
     number: Count
@@ -60,11 +60,11 @@ class WalkControls(Message):
     wave: bool
     view: Literal["first", "top"] = "first"
     input: Literal["keys", "touch", "gamepad"] = "keys"
-    """With what the participant last did something."""
+    """The input device that was used last."""
 
 
 class ClockRequest(Message):
-    """``go`` starts the clock or lets it go on; ``pause`` stops it."""
+    """``go`` starts or resumes the clock; ``pause`` stops it."""
 
     type: Literal["go", "pause"]
 
@@ -76,26 +76,26 @@ STANDING = WalkControls(type="controls", number=0, seen=0, forward=0.0, sideways
 
 
 def read_message(text: str | None) -> WalkControls | ClockRequest:
-    """A message of the page; ``BadInput`` says what is wrong with it."""
+    """Read a message of the page. Raises ``BadInput`` with the field that is wrong."""
     message: WalkControls | ClockRequest = parse_message(_PAGE_MESSAGE, text, LONGEST)
     return message
 
 
 class Pace:
-    """How many steps the slowest second of a walk had. Time in which the page had paused or stood still is left out."""
+    """Number of steps in the slowest second of a walk, without the time in which the page was paused or frozen."""
 
     def __init__(self) -> None:
         self.slowest_hz: float | None = None
-        """None until somebody has walked for a second."""
+        """None during the first second of the walk."""
         self._begun, self._times = 0.0, deque[float]()
 
     def rest(self, at: float) -> None:
-        """The walk does not go on because of its page."""
+        """Note that the walk waits for its page."""
         self._begun = at
         self._times.clear()
 
     def note(self, at: float) -> None:
-        """A step was made."""
+        """Note that a step was made."""
         self._begun = self._begun or at
         while self._times and self._times[0] <= at - 1.0:
             self._times.popleft()
@@ -106,25 +106,25 @@ class Pace:
 
 
 class Manner:
-    """How somebody walked: seconds of the walk per view and per input, and pauses."""
+    """How the participant walked: seconds of the walk per view and per input device, and pauses."""
 
     def __init__(self) -> None:
         self._views, self._inputs = Counter[str](), Counter[str]()
         self._pauses, self._paused_s, self._since = 0, 0.0, 0.0
 
     def note(self, controls: WalkControls, step_s: float) -> None:
-        """A step was made."""
+        """Note that a step was made."""
         self._views[controls.view] += step_s  # type: ignore[assignment]
         if controls.forward or controls.sideways or controls.turn or controls.wave:
             self._inputs[controls.input] += step_s  # type: ignore[assignment]
 
     def pause(self, at: float) -> None:
-        """The participant stopped the clock, or the page went away."""
+        """Note that the clock has stopped, by the participant or because the page has gone."""
         if self._views and not self._since:
             self._pauses, self._since = self._pauses + 1, at
 
     def resume(self, at: float) -> None:
-        """The clock goes on."""
+        """Note that the clock runs again."""
         if self._since:
             self._paused_s, self._since = self._paused_s + at - self._since, 0.0
 
@@ -172,7 +172,7 @@ class Walks:
         self._locks: dict[str, asyncio.Lock] = {}
         self._messages = RateLimit(MOST_AT_ONCE, MOST_PER_S)
         self._connections = RateLimit(20, 0.5)
-        """Of every participant: opening the page again gives no more messages, and not again and again."""
+        """Limit per participant, because opening the page again must not allow more messages."""
 
     async def visit(self, page: WebSocket, token: str) -> None:
         """Let a page walk until it leaves, the walk is over, or another page takes its place."""
@@ -202,7 +202,7 @@ class Walks:
     @staticmethod
     def _is_to_walk(stage: Stage) -> bool:
         if stage.info.study.mode != "walk" or not stage.consented:
-            raise Refused(409, "there is nothing to walk now; reload the page")
+            raise Refused(409, "there is no walk to start now; reload the page")
         return stage.trial is not None and stage.trial.experienced is None
 
     async def _walk_of(self, stage: Stage, token: str) -> Walk:
@@ -213,7 +213,7 @@ class Walks:
         await self._forget(token)
         await self._forget_idle()
         if len(self._walks) >= MOST_WALKS:
-            raise Refused(503, "too many people walk at the moment; please try again in a minute")
+            raise Refused(503, "too many participants are walking at the moment; please try again in a minute")
         order = order_of(stage)
         walk = Walk(f"{token}/{stage.trial.position}", token, stage.trial.position, self.workers.place())
         self._walks[token] = walk

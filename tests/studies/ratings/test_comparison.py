@@ -300,4 +300,4 @@ def test_two_people_with_a_policy_each_tell_nothing_about_the_policies() -> None
     people = {"A": {"a": [1] * 20}, "B": {"b": [4, 5] * 10}}
     [pair] = compare_policies(run_scores(table(*study(people)), PROTOCOL))
     assert (pair.p, pair.low) == (None, None)
-    assert "cannot be told apart" in pair.note
+    assert "cannot be separated" in pair.note

@@ -86,7 +86,7 @@ def test_wide_sheet_as_typed_in_from_paper(tmp_path: Path) -> None:
         (HEAD + "=A,orca,frontal,q1,1\n", r"row 2: participant '=A' begins like a formula"),
         (HEAD + "A\x07,orca,frontal,q1,1\n", r"row 2: participant .* control characters"),
         (HEAD.replace("rating", "ratng") + "A,orca,frontal,q1,1\n", r"row 2: unknown column 'ratng'; did you mean"),
-        ("participant,participant,item\n", "is there twice"),
+        ("participant,participant,item\n", "occurs twice"),
         ("", "is empty"),
         ("# only a comment\n", "is empty"),
         ("# comment\n\n" + HEAD + "A,orca,frontal,q1,6\n", "row 4: item q1: rating 6"),

@@ -1,6 +1,6 @@
 """Driving the intersection suite by hand in a browser, as a source of demonstrations.
 
-``episodes`` drives: one episode after another, frames to the file of demonstrations. ``pictures`` draws what the
-person sees. ``messages`` is what page and server say to each other. ``server`` serves the page in ``static`` and paces
-the driving. The command is ``sidestep drive``.
+``episodes`` drives one episode after another and writes frames to the file of demonstrations. ``pictures`` draws the
+driver's view. ``messages`` defines the messages between page and server. ``server`` serves the page in ``static`` and
+paces the driving. The command is ``sidestep drive``.
 """

@@ -1,6 +1,6 @@
-"""Episodes of the intersection suite that somebody drives by hand, one after another, and what is kept of them.
+"""Episodes of the intersection suite that are driven by hand, one after another, and their demonstrations.
 
-Nothing here knows of the page: :class:`HandDriving` is told to step, pause and go on, and can be driven by a program.
+This module does not depend on the page: a program can call the methods of :class:`HandDriving` as well.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class HandEpisode(NamedTuple):
 
     @property
     def task(self) -> str:
-        """In words."""
+        """The task in words."""
         return BRANCHES[self.branch]
 
 
 class HandPlan:
-    """Which episodes to drive: the chosen routes in turn, then again with the next seed; weathers in turn, so that a
+    """The episodes to drive: the chosen routes in turn, then again with the next seed; weathers in turn, so that a
     route gets another one each time. There is no last episode."""
 
     def __init__(
@@ -110,7 +110,7 @@ class HandDriving:
 
     @property
     def outcome(self) -> str:
-        """How the episode ended; empty until it is over."""
+        """Outcome of the episode; empty until it is over."""
         return str(self.session.outcome) if self.phase == "over" else ""
 
     def leave(self, again: bool = False) -> None:
@@ -145,7 +145,7 @@ class HandDriving:
             self.phase = "paused"
 
     def park(self) -> None:
-        """Nobody drives any more: pause, or write what is over."""
+        """Pause because nobody drives, or write the episode that is over."""
         self.pause()
         self.store()
 

@@ -39,7 +39,7 @@ class EpisodeRequest(Message):
 
 
 class View(Message):
-    """What to show from now on."""
+    """The view to show from now on."""
 
     type: Literal["view"]
     camera: Literal["driver", "recorded"]
@@ -88,7 +88,7 @@ class Frame(Message):
     pace: float
     """Simulated seconds per second over the last steps."""
     outcome: str = ""
-    """How the episode ended, once it is over."""
+    """Outcome of the episode, once it is over."""
     kept_episodes: Count
     kept_frames: Count
     pictures: dict[str, Count] = Field(default_factory=dict)

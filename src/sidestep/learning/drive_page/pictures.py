@@ -1,4 +1,4 @@
-"""What the person at the wheel sees: a wide picture from the car's camera, the picture that demonstrations hold, and
+"""The pictures for the driver: a wide picture from the car's camera, the picture that demonstrations hold, and
 the intersection from above."""
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ DRIVER_CAMERA = {"width": 800, "height": 352, "field_of_view": 1.9}
 MAP_PX = 360
 MAP_MARGIN_M = 12.0
 QUALITY = 82
-"""Of JPEG pictures: about 50 KB for the driver's, which takes 4 Mbit/s at 20 Hz with the map."""
+"""Quality of JPEG pictures: about 50 KB for the driver's, which takes 4 Mbit/s at 20 Hz with the map."""
 
 
 class DriverPictures:
-    """Draws the world of a session as it is now. Made anew for every episode."""
+    """Draws the present state of a session's world. Every episode needs a new object."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -74,7 +74,7 @@ class DriveServer:
     """One simulation, and at most one page that drives it."""
 
     def __init__(self, driving: HandDriving, ended: Callable[[], None] = lambda: None) -> None:
-        """``ended`` is called when driving cannot go on; :attr:`failure` then says why."""
+        """``ended`` is called when driving cannot go on; :attr:`failure` is then the reason."""
         self._driving, self._ended = driving, ended
         self._thread = ThreadPoolExecutor(1, "simulation")
         self._pictures: DriverPictures | None = None

@@ -2,7 +2,7 @@
 
 *Inter-rater*: raters are participants, and targets are runs (run 2 of a policy in a scenario and location, which every
 participant has), or episodes where several participants rated the same one (a film). Items are never targets: raters
-who tell nothing but items from each other, as those who tick one column throughout, would agree perfectly. Intraclass
+who distinguish nothing but items, such as those who tick one column throughout, would agree perfectly. Intraclass
 correlations are those of run scores within scenarios; Krippendorff's alpha keeps the items apart. Both are also given
 for each item.
 *Internal consistency*: runs by items of a scenario, or of a subscale, without participants who gave the same answer
@@ -102,10 +102,10 @@ def _episodes_shared(ratings: Ratings) -> bool:
 def same_answer_throughout(ratings: Ratings, questionnaire: Questionnaire) -> list[str]:
     """Participants with at least two runs and two items whose answers are all the same level, reversed items included.
     "Cannot tell" is no answer here."""
-    told = ratings.rating != questionnaire.scale.cannot_tell
+    answered = ratings.rating != questionnaire.scale.cannot_tell
     found = []
     for name in ratings.names("participant"):
-        own = ratings.select(told & (ratings.participant == name))
+        own = ratings.select(answered & (ratings.participant == name))
         several = len(own) and own.run_numbers().max() > 0 and len(own.names("item")) > 1
         if several and len(own.names("rating")) == 1:
             found.append(str(name))

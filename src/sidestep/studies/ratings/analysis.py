@@ -88,8 +88,8 @@ def analyse_checked(
     participation: Participation | None = None,
     write_tables: bool = True,
 ) -> dict[str, Any]:
-    """As ``analyse``, of ratings that are checked already. ``participation``: who took part, where more is known than
-    the ratings say; ``write_tables``: whether the ratings themselves are written."""
+    """The statistics of ``analyse`` for ratings that are checked already. ``participation`` replaces what the ratings
+    show of it; ``write_tables``: whether the ratings themselves are written."""
     if records is not None:
         metrics = {**score_records(Path(records)), **(metrics or {})}
     summaries = summary_tables(checked.counting, checked.questionnaire)

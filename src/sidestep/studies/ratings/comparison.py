@@ -1,8 +1,8 @@
-"""Which policy do people rate higher, and how sure is that? The tests here decide.
+"""Comparison of policies in pairs: which one do people rate higher, and how certain is that?
 
 A run's score is the mean of its reverse-coded ratings. People differ in how much they like a policy, so that the runs
-of one participant say little about other people: each participant counts once, with the mean over the scenarios and
-locations in which both policies were rated, weighted alike.
+of one participant are weak evidence about other people: each participant counts once, with the mean over the scenarios
+and locations in which both policies were rated, weighted alike.
 
 Paired, where at least two participants rated both policies: Wilcoxon's signed-rank test, the matched-pairs
 rank-biserial correlation (Kerby, Comprehensive Psychology 3, 2014), Cohen's d_z, and Student's interval of the mean
@@ -12,7 +12,7 @@ person. Three or more policies: Friedman's test with a permutation p and Kendall
 Holm.
 
 Means of policies have cluster-bootstrap intervals: whole participants are drawn (``metrics.statistics``).
-``mixed_model`` says how these tests relate to a model with random slopes.
+``mixed_model`` explains how these tests relate to a model with random slopes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RunScores:
 
 
 def run_scores(ratings: Ratings, questionnaire: Questionnaire) -> RunScores:
-    """The mean reverse-coded rating of every run; runs in which the participant could never tell are left out."""
+    """The mean reverse-coded rating of every run; runs rated "cannot tell" throughout are left out."""
     value, runs = ratings.coded(questionnaire), ratings.run_numbers()
     size = int(runs.max()) + 1 if len(runs) else 0
     known = ~np.isnan(value)
@@ -67,7 +67,7 @@ def run_scores(ratings: Ratings, questionnaire: Questionnaire) -> RunScores:
 
 
 def run_keys(ratings: Ratings, questionnaire: Questionnaire) -> list[tuple[Any, ...]]:
-    """What names each of the runs of ``run_scores``: values of ``KEY``."""
+    """The values of ``KEY`` of each run of ``run_scores``."""
     known = ratings.select(~np.isnan(ratings.coded(questionnaire)))
     rated = set(zip(*(known.column(name).tolist() for name in KEY), strict=True))
     keys = zip(*(ratings.column(name).tolist() for name in KEY), strict=True)
@@ -75,7 +75,7 @@ def run_keys(ratings: Ratings, questionnaire: Questionnaire) -> list[tuple[Any, 
 
 
 def unrated_runs(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, int]:
-    """Policy → number of runs of which the participant could tell nothing: they have no score, and a policy that
+    """Policy → number of runs rated "cannot tell" throughout: they have no score, and a policy that
     often fails before it meets anybody has many."""
     found = {}
     for policy in ratings.names("policy"):
@@ -167,7 +167,7 @@ def _compare(scores: RunScores, first: str, second: str) -> PolicyPair:
         return _independent(first, second, runs[first], runs[second], "runs of one participant, taken as independent")
     note = "means of participants who did not rate both policies"
     if min(len(one), len(other)) < 2:
-        note = "one person rated a policy, and others the other one: people and policies cannot be told apart"
+        note = "one person rated a policy, and others the other one: people and policies cannot be separated"
     return _independent(first, second, np.array(list(one.values())), np.array(list(other.values())), note)
 
 
@@ -289,7 +289,7 @@ def friedman_statistic(ranks: FloatArray) -> float | None:
 
 
 def _permutations_as_far(ranks: FloatArray, rng: np.random.Generator) -> int:
-    """How many of ``PERMUTATIONS`` permutations within participants have as large a statistic: it grows with the sum of
+    """Number of ``PERMUTATIONS`` permutations within participants have as large a statistic: it grows with the sum of
     squares of the policies' rank sums, while the spread of the ranks stays."""
 
     def spread(permuted: FloatArray) -> FloatArray:

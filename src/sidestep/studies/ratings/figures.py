@@ -27,12 +27,12 @@ LEFT, RIGHT = -1.42, 1.55
 LEGEND_LEVELS = 9
 """A scale with more levels has only its ends in the legend."""
 LEAST_SHARE = 0.07
-"""Of the answers; smaller parts of a bar bear no number."""
+"""Share of the answers below which a part of a bar has no number."""
 MOST_METRICS = 15
 
 
 def level_colours(levels: int) -> list[str]:
-    """From the least to the most favourable level."""
+    """Colours from the least to the most favourable level."""
     colours = []
     for place in range(levels):
         at = 2 * place / (levels - 1) - 1  # -1 … 1

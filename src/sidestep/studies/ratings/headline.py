@@ -1,4 +1,4 @@
-"""The result of a study in a sentence: who was rated higher, by how much, and how sure that is.
+"""The result of a study in a sentence: which policy was rated higher, by how much, and how certain that is.
 
 A policy is rated higher where the corrected p of the pair is below 0.05 and the interval of the difference excludes 0.
 """
@@ -16,13 +16,13 @@ def headline(comparison: Mapping[str, Any], scale: Sequence[int], origin: str) -
     """``sentence``, and the pairs that it rests on: of the policy with the highest mean and every other one, turned so
     that this policy is ``second``. ``comparison`` is that of all scenarios."""
     means = sorted(comparison["means"], key=lambda each: each["mean"], reverse=True)
-    who = "Simulated raters" if origin == "simulated" else "People"
+    raters = "Simulated raters" if origin == "simulated" else "People"
     if not means:
-        return {"sentence": "Nobody had an opinion in any run.", "pairs": []}
+        return {"sentence": 'No run has a rating other than "cannot tell".', "pairs": []}
     best = means[0]
     if len(means) == 1:
         sentence = (
-            f"{who} gave {best['policy']} a mean of {best['mean']:.2f} on the scale of {scale[0]} to {scale[-1]}"
+            f"{raters} gave {best['policy']} a mean of {best['mean']:.2f} on the scale of {scale[0]} to {scale[-1]}"
             f"{_interval(best)}; {_people(best['participants'])}, {best['runs']} runs."
         )
         return {"sentence": sentence, "pairs": []}
@@ -31,8 +31,8 @@ def headline(comparison: Mapping[str, Any], scale: Sequence[int], origin: str) -
     open_ = [pair for pair in pairs if not is_shown(pair)]
     parts = []
     if len(means) > 2:
-        parts.append(f"{who} rated {best['policy']} highest, with a mean of {best['mean']:.2f}{_interval(best)}.")
-    parts += [_shown(pair, who) for pair in shown] + [_not_shown(pair) for pair in open_]
+        parts.append(f"{raters} rated {best['policy']} highest, with a mean of {best['mean']:.2f}{_interval(best)}.")
+    parts += [_shown(pair, raters) for pair in shown] + [_not_shown(pair) for pair in open_]
     parts += _too_few(open_, len(comparison["pairs"]))
     return {"sentence": " ".join(parts), "pairs": pairs}
 
@@ -75,20 +75,20 @@ def _evidence(pair: Mapping[str, Any]) -> str:
     p = pair["p_corrected"]
     shown = "" if p is None else ", p < 0.001" if p < 0.001 else f", p = {p:.3f}"
     one = "one participant" in pair["note"]
-    units = f"{pair['n']} runs of one participant, which says nothing about others" if one else _people(pair["n"])
+    units = f"{pair['n']} runs of one participant, which does not apply to others" if one else _people(pair["n"])
     limits = "" if pair["low"] is None else f"95 % interval {_signed(pair['low'])} to {_signed(pair['high'])}, "
     return f"({limits}{units}{shown})"
 
 
-def _shown(pair: Mapping[str, Any], who: str) -> str:
+def _shown(pair: Mapping[str, Any], raters: str) -> str:
     second, first = (pair["second"], pair["first"]) if pair["difference"] > 0 else (pair["first"], pair["second"])
-    return f"{who} rated {second} {abs(pair['difference']):.2f} levels higher than {first} {_evidence(pair)}."
+    return f"{raters} rated {second} {abs(pair['difference']):.2f} levels higher than {first} {_evidence(pair)}."
 
 
 def _not_shown(pair: Mapping[str, Any]) -> str:
     between = f"between {pair['second']} and {pair['first']}"
     if pair["p_corrected"] is None:
-        return f"Nothing can be said {between}: {pair['note'] or 'too few ratings'}."
+        return f"No comparison is possible {between}: {pair['note'] or 'too few ratings'}."
     return f"No difference was shown {between}: {_signed(pair['difference'])} levels {_evidence(pair)}."
 
 

@@ -1,4 +1,4 @@
-"""What automatic metrics say about ratings: the correlation of every metric with run scores, and a model that predicts
+"""Ratings and automatic metrics: the correlation of every metric with run scores, and a model that predicts
 a run's score from its metrics, with the error on participants whom it has not seen.
 
 Ratings and metrics meet in the episode: ``Ratings.episode`` is the digest of a record, or its path.
@@ -24,9 +24,9 @@ from sidestep.types.result import MetricResult
 
 SHORTEST_DIGEST = 8
 LEAST_RUNS = 8
-"""Runs with a value that a correlation needs."""
+"""Number of runs with a value that a correlation needs."""
 LEAST_SHARE = 0.8
-"""Of the runs in which a metric of the model has a value."""
+"""Share of the runs in which a metric of the model must have a value."""
 MOST_FOLDS = 10
 PENALTIES = tuple(10.0**power for power in (-2, -1, 0, 1, 2, 3))
 Metrics = Mapping[str, MetricResult]
@@ -61,7 +61,7 @@ def metric_matrix(episodes: Sequence[str], known: Mapping[str, Metrics]) -> tupl
 
 @dataclass(frozen=True)
 class Correlation:
-    """Of a metric with run scores. No ``rho``: ``reason`` says why."""
+    """Correlation of a metric with run scores; without ``rho``, ``reason`` explains why."""
 
     metric: str
     n: int

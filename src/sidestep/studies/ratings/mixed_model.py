@@ -1,5 +1,5 @@
-"""Effects of policies where every participant rated several of them: what a mixed model with random slopes would say,
-and a check that takes no distances between levels for granted.
+"""Effects of policies where every participant rated several of them: the tests of a mixed model with random slopes,
+and a check that assumes no distances between levels.
 
 *Linear*. People differ in how much they like a policy. A model that leaves this out (score = policy + scenario +
 participant + residual) takes the runs of one participant as independent news about a policy, and finds a difference

@@ -1,10 +1,10 @@
-"""Do ratings depend on when a run came? People learn, tire, and compare with what they have met before.
+"""Effects of the order of runs: people learn, tire, and compare with what they have met before.
 
 From every run's score the mean of its condition (policy, scenario, location) over all participants is subtracted, and
 then the participant's own mean. *Learning*: the slope of what is left over the place of the run, by participant; the
 mean slope with Student's interval over participants. *Position*: what is left of the runs of the policy that a
-participant met first, second …, again by participant. Where everybody met the policies in the same order, order and
-policies cannot be told apart.
+participant met first, second …, again by participant. Where every participant met the policies in the same order,
+order and policies cannot be separated.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ from sidestep.studies.ratings.table import Ratings
 from sidestep.types.base import FloatArray
 
 LEAST_RUNS = 3
-"""Of a participant, for a slope."""
+"""Minimum number of runs of a participant for a slope."""
 LEAST_PARTICIPANTS = 3
 
 
 def order_document(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, Any]:
-    """Learning and positions as plain data; ``reason`` says why there is nothing."""
+    """Learning and positions as plain data; ``reason`` explains why there are none."""
     document: dict[str, Any] = {"learning": None, "positions": [], "reason": ""}
     orders = run_orders(ratings)
     scores, keys = run_scores(ratings, questionnaire), run_keys(ratings, questionnaire)
     if not orders:
-        return {**document, "reason": "neither a column order nor times say in which order runs came"}
+        return {
+            **document,
+            "reason": "the order of runs is unknown: there is neither a column order nor a time for every rating",
+        }
     places = np.array([orders[key] for key in keys], np.float64)
     people = _rows_by(scores.participant)
     people = {name: rows[np.argsort(places[rows])] for name, rows in people.items() if len(rows) >= LEAST_RUNS}
@@ -38,7 +41,10 @@ def order_document(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, 
         return {**document, "reason": f"fewer than {LEAST_PARTICIPANTS} participants have {LEAST_RUNS} runs"}
     met = {name: list(dict.fromkeys(scores.policy[row] for row in rows)) for name, rows in people.items()}
     if len(set(scores.policy)) > 1 and len({tuple(each) for each in met.values()}) == 1:
-        return {**document, "reason": "everybody met the policies in the same order: order and policy are one"}
+        return {
+            **document,
+            "reason": "every participant met the policies in the same order: order and policy cannot be separated",
+        }
     left = _without_conditions(scores.score, list(zip(scores.policy, scores.scenario, scores.location, strict=True)))
     for rows in people.values():
         left[rows] -= left[rows].mean()

@@ -1,4 +1,4 @@
-"""How a study went: who took part and who left, what became of the walks, and who the participants are.
+"""Participation in a study: numbers of participants and dropouts, outcomes of the walks, and demographics.
 
 A study in the database knows every planned run (``sidestep.studies.analysis``); a file of ratings only those that were
 rated, with what its columns ``outcome``, ``flag``, ``comment``, ``device`` and ``about_…`` say, as an export has them.
@@ -17,9 +17,9 @@ import numpy as np
 from sidestep.studies.ratings.table import KEY, Ratings
 
 ABOUT = "about_"
-"""Begins the name of a column with an answer about the participant."""
+"""Prefix of the columns with answers about the participant."""
 MOST_ANSWERS = 12
-"""Different answers beyond which they are not listed: free texts may say who somebody is."""
+"""Number of different answers beyond which they are not listed, because free texts may identify a person."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PlannedRun:
     done: bool = True
     """Whether it is rated."""
     outcome: str = ""
-    """Of a walk."""
+    """Outcome of a walk."""
     flag: str = ""
     """Why the outcome does not count; empty: it counts."""
     device: str = ""
@@ -51,7 +51,8 @@ class Person:
 
 @dataclass(frozen=True)
 class Participation:
-    """Everybody and every run. ``planned``: runs that nobody did are among them. ``questions``: id → what was asked."""
+    """All participants and runs. ``planned``: whether planned runs that were not done are included. ``questions``: id →
+    text of the question."""
 
     people: tuple[Person, ...]
     runs: tuple[PlannedRun, ...]
@@ -65,7 +66,7 @@ def without_flagged(ratings: Ratings) -> Ratings:
 
 
 def participation_of(ratings: Ratings) -> Participation:
-    """What the table itself says; flagged runs are among its rows."""
+    """Participation as far as the table of ratings shows it; its rows include flagged runs."""
     first = {run: row for row, run in reversed(list(enumerate(ratings.run_numbers().tolist())))}
     rows = sorted(first.values())
     notes = {name: ratings.noted(name) for name in ("outcome", "flag", "device", "comment")}
@@ -101,7 +102,7 @@ def participation_document(found: Participation, ratings: Ratings) -> dict[str, 
 
 def _dropouts(found: Participation, ratings: Ratings) -> dict[str, Any]:
     """Participants who did not rate all their runs. Without a plan, everybody should have as many as those who have
-    most; ``by_policy``, of those who began, tells whether people left one policy more often than another."""
+    most. ``by_policy``, of those who began, shows whether people left one policy more often than another."""
     runs: dict[str, list[PlannedRun]] = {person.name: [] for person in found.people}
     for run in found.runs:
         runs.setdefault(run.participant, []).append(run)
@@ -156,7 +157,7 @@ def _outcomes(runs: Sequence[PlannedRun]) -> dict[str, Any] | None:
 
 
 def _answers(found: Participation, question: str) -> dict[str, Any]:
-    """How often each answer was given. Numbers have their mean and range; many different texts are only counted."""
+    """Number of participants per answer. Numbers have their mean and range; many different texts are only counted."""
     given = [person.details[question] for person in found.people if person.details.get(question)]
     about: dict[str, Any] = {"question": found.questions[question], "n": len(given), "of": len(found.people)}
     numbers = [number for number in map(_number, given) if number is not None]

@@ -1,4 +1,4 @@
-"""How many runs are needed: the precision of a scenario's average against the number of runs in a batch.
+"""Number of runs that a study needs: the precision of a scenario's average against the number of runs in a batch.
 
 The spread of run scores within a cell (participant, policy, scenario, location) is s. A batch of n runs of one
 participant then has a 95 % interval of ± t(n - 1) s / √n. Over P participants with n runs each the standard error is

@@ -28,7 +28,7 @@ class PrintedCell(Model):
     group: str
     scenario: str
     qavg: tuple[float, ...]
-    """As answered, in the order of the items."""
+    """Averages of the answers before reversing, in the order of the items."""
     savg: float
     std: Annotated[float, Field(ge=0)]
     runs: int | None = None

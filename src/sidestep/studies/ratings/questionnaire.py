@@ -20,7 +20,7 @@ from sidestep.types.base import Model
 
 DATA = "sidestep.studies.ratings/data"
 MOST_LEVELS = 101
-"""Of a scale; a slider from 0 to 100 has as many."""
+"""Maximum number of levels of a scale: those of a slider from 0 to 100."""
 MOST_ITEMS = 500
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")]
@@ -29,14 +29,14 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
 def _no_truth_value(value: Any) -> Any:
-    """YAML reads the words yes, no, on and off as truth values: a label must say that it is text."""
+    """YAML reads the words yes, no, on and off as truth values: a label must be quoted."""
     if isinstance(value, bool):
         raise ValueError('YAML reads this word as true or false; put it in quotes, such as "yes"')
     return value
 
 
 Text = Annotated[Line | dict[Language, Line], BeforeValidator(_no_truth_value)]
-"""In the language of the questionnaire, or by language."""
+"""Text in the language of the questionnaire, or one text per language."""
 
 
 class Item(Model):
@@ -51,7 +51,7 @@ class Item(Model):
     subscale: Identifier | None = None
     """Items whose mean is reported, where an instrument has several."""
     ends: tuple[Text, Text] | None = None
-    """What the lowest and the highest level of this item say, where that differs from item to item."""
+    """Labels of the lowest and the highest level of this item, where they differ from item to item."""
 
 
 class Scale(Model):
@@ -118,7 +118,7 @@ class Questionnaire(Model):
     items: Annotated[tuple[Item, ...], Field(min_length=1, max_length=MOST_ITEMS)]
     source: str = ""
     language: Language = "en"
-    """Of the texts that are not given by language."""
+    """Language of the texts that are not given per language."""
     other_form: OtherForm | None = None
 
     @model_validator(mode="after")
@@ -187,7 +187,7 @@ class Questionnaire(Model):
         return text.get(language or self.language) or text.get(self.language) or next(iter(text.values()))
 
     def label(self, item: Item, level: int, language: str | None = None) -> str:
-        """What a level of an item says; empty where the scale names only its ends."""
+        """Label of a level of an item; empty where the scale names only its ends."""
         scale = self.scale
         if level == scale.cannot_tell:
             return self.say(scale.cannot_tell_label, language)

@@ -53,7 +53,7 @@ def _text(value: Any) -> str:
 
 
 def _names(questionnaire: Questionnaire) -> dict[str, str]:
-    """What a question may be called → id of its item."""
+    """Names that a file may use for a question → id of its item."""
     numbers = {str(item.number): item.id for item in questionnaire.items}
     letters = {f"Q{item.number}": item.id for item in questionnaire.items}
     return numbers | letters | {item.id: item.id for item in questionnaire.items}
@@ -72,11 +72,13 @@ def own_questionnaire(path: Path, rows: Sequence[dict[str, Any]], lines: Sequenc
         except ValidationError:
             raise BadInput(
                 f"{path}: row {line}: question {question!r:.80} is not a short name of letters, digits and _ . -; "
-                "name it so, or give --questionnaire FILE with its text"
+                "use such a name, or give --questionnaire FILE with its text"
             ) from None
         turned = _text(row.get("reverse")).lower() in _YES
         if reverse.setdefault(question, turned) != turned:
-            raise BadInput(f"{path}: row {line}: question {question} is reversed here and not before; make them agree")
+            raise BadInput(
+                f"{path}: row {line}: question {question} is reversed here but not in an earlier row; make them agree"
+            )
         scenarios.setdefault(question, set()).add(_text(row.get("scenario")))
     several = len(set().union(*scenarios.values())) > 1
     items = [

@@ -1,4 +1,4 @@
-"""Do raters agree, do items belong together, does a second set repeat the first?
+"""Coefficients of reliability: agreement of raters, consistency of items, repetition of sets.
 
 Intraclass correlations (Shrout and Fleiss, Psychological Bulletin 86, 1979), Krippendorff's alpha (Krippendorff,
 Content Analysis, 2004; Computing Krippendorff's Alpha-Reliability, 2011), Cronbach's alpha (Cronbach, Psychometrika 16,
@@ -20,7 +20,7 @@ from sidestep.types.base import FloatArray
 CONFIDENCE = 0.95
 RESAMPLES = 1000
 LEAST_UNITS = 10
-"""For an interval of Krippendorff's alpha: few units cannot be resampled."""
+"""Minimum number of units for an interval of Krippendorff's alpha: fewer cannot be resampled."""
 SAME = 1e-9
 """Means that differ by less are equal."""
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -28,7 +28,7 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 @dataclass(frozen=True)
 class Coefficient:
-    """``n`` units (targets, runs), each rated ``k`` times at most. ``value`` None: ``reason`` says why."""
+    """``n`` units (targets, runs), each rated ``k`` times at most. If ``value`` is None, ``reason`` explains why."""
 
     name: str
     value: float | None = None
@@ -45,8 +45,8 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class MeanSquares:
-    """Of an analysis of variance of ``n`` targets by ``k`` judges, one rating each; pooled over blocks, ``n`` and ``k``
-    are the weights with which variances of judges and of targets enter."""
+    """Mean squares of the analysis of variance of ``n`` targets by ``k`` judges, one rating each. Pooled over blocks,
+    ``n`` and ``k`` are the weights with which variances of judges and of targets enter."""
 
     n: float
     k: float

@@ -21,18 +21,18 @@ HUMAN, SIMULATED, PUBLISHED = "human", "simulated", "published"
 ORIGINS = (HUMAN, SIMULATED, PUBLISHED)
 MOST_ROWS = 2_000_000
 LONGEST = 300
-"""Characters of a name."""
+"""Maximum number of characters of a name."""
 ALIKE = 0.75
-"""Likeness of two names from which on one is taken for a misspelling of the other."""
+"""Similarity from which one name is taken for a misspelling of another."""
 MOST_EXTRA = 300
 LONGEST_NOTE = 20_000
-"""Characters of a text in another column."""
+"""Maximum number of characters of a text in another column."""
 LARGEST = 1_000_000
-"""Of a set, a run and a rating."""
+"""Largest number of a set, a run and a rating."""
 NEEDED = ("participant", "policy", "scenario")
 DEFAULTS: dict[str, Any] = {"study": "", "set": 1, "location": "", "run": 1, "origin": HUMAN, "time": "", "episode": ""}
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""With which a formula of a spreadsheet begins."""
+"""First characters of a formula in a spreadsheet."""
 WHOLE = ("set", "run", "rating")
 _YES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -46,7 +46,7 @@ def apart(row: Mapping[str, Any], place: str) -> tuple[dict[str, Any], dict[str,
         if _is_misspelt(name, missing):
             raise UnknownName("column", name, COLUMNS, place)
     if len(other) > MOST_EXTRA:
-        raise BadInput(f"{place}: more than {MOST_EXTRA} columns that are none of the table; remove some")
+        raise BadInput(f"{place}: more than {MOST_EXTRA} columns besides those of a table of ratings; remove some")
     return known, {name: _note(value, name, place) for name, value in other.items()}
 
 

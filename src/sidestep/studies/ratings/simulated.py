@@ -63,9 +63,9 @@ class RaterSettings(Model):
     """Standard deviations in levels of the scale."""
 
     leaning: NonNegative = 0.4
-    """Of raters: some are generous throughout."""
+    """Standard deviation between raters, some of whom are generous throughout."""
     run_noise: NonNegative = 0.3
-    """Of runs: shared by all items of one run."""
+    """Standard deviation between runs, shared by all items of a run."""
     answer_noise: NonNegative = 0.5
     cannot_tell: Annotated[float, Field(ge=0, le=1)] = 0.01
     """Share of answers without an opinion, where a metric would give one."""

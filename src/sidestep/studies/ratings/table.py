@@ -72,10 +72,10 @@ class Ratings:
     scenario: StringArray
     location: StringArray
     run: IntArray
-    """From 1, within participant, set, policy, scenario and location."""
+    """Number of the run, from 1, within participant, set, policy, scenario and location."""
     item: StringArray
     rating: IntArray
-    """As given; 0, where the questionnaire does not say otherwise: cannot tell."""
+    """Rating as given; 0 means "cannot tell", unless the questionnaire defines another value."""
     reverse: BoolArray
     """Whether the item is reversed."""
     origin: StringArray
@@ -279,10 +279,12 @@ def _read_csv(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
                 names = [cell.strip() for cell in cells]
                 twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
                 if twice is not None:
-                    raise BadInput(f"{path}: row 1: column {twice!r:.80} is there twice; remove one")
+                    raise BadInput(f"{path}: row 1: column {twice!r:.80} occurs twice; remove one")
                 continue
             if len(cells) != len(names):
-                raise BadInput(f"{path}: row {reader.line_num}: {len(cells)} values for {len(names)} columns; mend it")
+                raise BadInput(
+                    f"{path}: row {reader.line_num}: {len(cells)} values for {len(names)} columns; correct the row"
+                )
             rows.append(dict(zip(names, cells, strict=True)))
             lines.append(reader.line_num)
     except csv.Error as error:
