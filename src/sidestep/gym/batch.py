@@ -79,8 +79,8 @@ Job = Callable[[int], Any]
 
 
 class HelperThreads:
-    """``count`` threads that wait for work. A caller does not wait for them: a job must allow threads to join late or
-    not at all.
+    """``count`` threads that wait to be called. Whoever calls them does not wait for them: a job must be one that they
+    can join late, or not at all.
 
     They start with the first call; they end with :meth:`close`, or when nobody holds this object any more.
     """
