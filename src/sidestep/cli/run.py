@@ -207,9 +207,13 @@ Isolate = Annotated[bool, typer.Option("--isolate", help="Run bundled policies i
 LimitMemory = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Memory of a policy in its own process, such as 4GB.")
 ]
-LimitCpu = Annotated[float | None, typer.Option(metavar="S", help="Its processor time per episode in seconds.")]
-LimitWall = Annotated[float | None, typer.Option(metavar="S", help="Its answering time per episode in seconds.")]
-LimitOutput = Annotated[str | None, typer.Option(metavar="SIZE", help="What it may print per episode, such as 10MB.")]
+LimitCpu = Annotated[
+    float | None, typer.Option(metavar="S", help="Processor time of such a policy per episode in seconds.")
+]
+LimitWall = Annotated[
+    float | None, typer.Option(metavar="S", help="Total time of its decisions per episode in seconds.")
+]
+LimitOutput = Annotated[str | None, typer.Option(metavar="SIZE", help="Amount of output per episode, such as 10MB.")]
 Video = Annotated[
     int,
     typer.Option(
@@ -272,7 +276,7 @@ def run(
     limit_cpu: LimitCpu = None,
     limit_wall: LimitWall = None,
     limit_output: LimitOutput = None,
-    limit_processes: Annotated[int, typer.Option(min=1, metavar="N", help="Number of its processes.")] = 256,
+    limit_processes: Annotated[int, typer.Option(min=1, metavar="N", help="Largest number of its processes.")] = 256,
     video: Video = 0,
     camera: Camera = None,
     picture: Picture = None,

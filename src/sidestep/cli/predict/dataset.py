@@ -45,7 +45,10 @@ def dataset(
     vehicle_width: VehicleWidth = None,
     front_m: Front = None,
     place: Annotated[
-        str, typer.Option(help="With --from ind: what people cross on: none, zebra, island, zebra+island or shared.")
+        str,
+        typer.Option(
+            help="With --from ind: facility that people cross on: none, zebra, island, zebra+island or shared."
+        ),
     ] = "none",
     attributes: Annotated[
         Path | None, typer.Option(metavar="CSV", help="Annotated orientations of head and body to add.")
