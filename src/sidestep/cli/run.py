@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sidestep.runs.plan import Plan
     from sidestep.runs.remote.isolation import Isolation
     from sidestep.runs.runner import RunResult
+    from sidestep.runs.storage import Storage
 
 SuiteName = Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")]
 ScenarioPattern = Annotated[
@@ -335,7 +336,7 @@ def _choose_films(
     return lambda result: film_run(result, count, cameras, pictures)
 
 
-def _choose_place(out: str | None, needs_folder: bool) -> tuple[Path | None, str]:
+def _choose_place(out: str | None, needs_folder: bool) -> tuple[Path | None, Storage]:
     """The run folder, if ``--out`` names one, and where records are stored."""
     from sidestep.runs.storage import IN_FOLDER, place_of
 
