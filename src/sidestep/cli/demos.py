@@ -27,7 +27,7 @@ def intersection(
     ] = None,
     split: Annotated[str, typer.Option(help="Scenes to drive: dev (0-3), test (4-5) or all.")] = "dev",
     scene: Annotated[
-        list[int] | None, typer.Option(help="Scene 0 to 5, of whatever split. Repeat it. Default: all of the split.")
+        list[int] | None, typer.Option(help="Scene 0 to 5, of any split. Repeat it. Default: all of the split.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds per route.")] = 1,
     first_seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 0,

@@ -51,7 +51,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--breakpoint", type=Path, metavar="FILE",
         help=f"continue an interrupted evaluation: the {BREAKPOINT} in its folder, or one of the published program",
     )  # fmt: skip
-    add("--workers", type=_positive, default=1, help="worker processes")
+    add("--workers", type=_positive, default=1, help="number of worker processes")
     add("--port", type=int, help="accepted and ignored: there is no server")
     add("--gpu_id", help="accepted and ignored")
     add("--json", action="store_true", help="print one JSON document on stdout")

@@ -31,14 +31,14 @@ Topics = Annotated[
     typer.Option(
         "--map",
         metavar="WHAT=TOPIC",
-        help="Of a ROS bag: topics of robot, people, goal, command and map; repeatable or with commas.",
+        help="ROS bags: topics of robot, people, goal, command and map; repeatable or with commas.",
     ),
 ]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WHAT=COLUMN|FILE",
-        help="Of a table: columns of time, id, x, y, heading, kind and more; with commas, or a YAML file.",
+        help="Tables: columns of time, id, x, y, heading, kind and more; with commas, or a YAML file.",
     ),
 ]
 Robot = Annotated[str | None, typer.Option(metavar="ID|all", help="Track that is the robot; all: each in turn.")]
@@ -53,7 +53,7 @@ Step = Annotated[
 MaxGap = Annotated[
     float | None, typer.Option(help="Longest gap to interpolate over, s. Default: 1, or 2.5 sample intervals.")
 ]
-TimeUnit = Annotated[str | None, typer.Option(help="Of a table: unit of time, s, ms, us or ns. Default: guessed.")]
+TimeUnit = Annotated[str | None, typer.Option(help="Tables: unit of time, s, ms, us or ns. Default: guessed.")]
 RateHz = Annotated[float | None, typer.Option(help="Frame numbers per second, for formats that count frames.")]
 
 
@@ -61,7 +61,9 @@ RateHz = Annotated[float | None, typer.Option(help="Frame numbers per second, fo
 def import_(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs: files, or folders of ROS 2 bags.")],
     out: Annotated[Path, typer.Option(help="Run folder to write.")],
-    policy: Annotated[str, typer.Option(help="Name of what drove the robot, for tables.")] = "logged",
+    policy: Annotated[
+        str, typer.Option(help="Name of the policy or person that drove the robot, for tables.")
+    ] = "logged",
     scenario: Scenario = None,
     format_name: FormatName = None,
     map_: Topics = None,

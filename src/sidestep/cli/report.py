@@ -13,7 +13,7 @@ from sidestep.errors import BadInput
 
 Out = Annotated[
     Path | None,
-    typer.Option(help="File to write. Default: report.html in the first run folder; of a pack, FILE.html beside it."),
+    typer.Option(help="File to write. Default: report.html in the first run folder; for a pack, FILE.html beside it."),
 ]
 Tables = Annotated[
     Path | None,

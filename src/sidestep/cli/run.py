@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sidestep.runs.plan import Plan
     from sidestep.runs.remote.isolation import Isolation
     from sidestep.runs.runner import RunResult
+    from sidestep.runs.storage import Storage
 
 SuiteName = Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")]
 ScenarioPattern = Annotated[
@@ -207,9 +208,13 @@ Isolate = Annotated[bool, typer.Option("--isolate", help="Run bundled policies i
 LimitMemory = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Memory of a policy in its own process, such as 4GB.")
 ]
-LimitCpu = Annotated[float | None, typer.Option(metavar="S", help="Its processor time per episode in seconds.")]
-LimitWall = Annotated[float | None, typer.Option(metavar="S", help="Its answering time per episode in seconds.")]
-LimitOutput = Annotated[str | None, typer.Option(metavar="SIZE", help="What it may print per episode, such as 10MB.")]
+LimitCpu = Annotated[
+    float | None, typer.Option(metavar="S", help="Processor time of such a policy per episode in seconds.")
+]
+LimitWall = Annotated[
+    float | None, typer.Option(metavar="S", help="Total time of its decisions per episode in seconds.")
+]
+LimitOutput = Annotated[str | None, typer.Option(metavar="SIZE", help="Amount of output per episode, such as 10MB.")]
 Video = Annotated[
     int,
     typer.Option(
@@ -272,7 +277,7 @@ def run(
     limit_cpu: LimitCpu = None,
     limit_wall: LimitWall = None,
     limit_output: LimitOutput = None,
-    limit_processes: Annotated[int, typer.Option(min=1, metavar="N", help="Number of its processes.")] = 256,
+    limit_processes: Annotated[int, typer.Option(min=1, metavar="N", help="Largest number of its processes.")] = 256,
     video: Video = 0,
     camera: Camera = None,
     picture: Picture = None,
@@ -331,7 +336,7 @@ def _choose_films(
     return lambda result: film_run(result, count, cameras, pictures)
 
 
-def _choose_place(out: str | None, needs_folder: bool) -> tuple[Path | None, str]:
+def _choose_place(out: str | None, needs_folder: bool) -> tuple[Path | None, Storage]:
     """The run folder, if ``--out`` names one, and where records are stored."""
     from sidestep.runs.storage import IN_FOLDER, place_of
 

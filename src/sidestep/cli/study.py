@@ -161,7 +161,9 @@ def analyse(
     out: Annotated[Path | None, typer.Option(help="Folder for the report, its tables and the data.")] = None,
     questionnaire: Annotated[
         str | None,
-        typer.Option(help="Of a file: bundled questionnaire or YAML file. Default: protocol, where the questions fit."),
+        typer.Option(
+            help="Files of ratings: bundled questionnaire or YAML file. Default: protocol, where the questions fit."
+        ),
     ] = None,
     database: Database = DEFAULT_DATABASE,
     as_json: AsJson = False,
@@ -187,7 +189,7 @@ def analyse(
 @app.command("rehearse")
 @verb
 def rehearse(
-    run: Annotated[Path, typer.Argument(help="Run folder, such as of `sidestep run protocol`.")],
+    run: Annotated[Path, typer.Argument(help="Run folder, such as one of `sidestep run protocol`.")],
     out: Annotated[Path, typer.Option(help="Folder for the report, its tables and the ratings.")],
     raters: Annotated[int, typer.Option(min=1, max=1000, help="Number of simulated raters.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Decides leanings and noise of the raters.")] = 0,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-app = typer.Typer(help="Score pedestrian predictors by what they do to the driving.", no_args_is_help=True)
+app = typer.Typer(help="Score pedestrian predictors by their effect on driving.", no_args_is_help=True)
 
 
 @app.callback()
 def predict() -> None:
-    """Score pedestrian predictors by what they do to the driving."""
+    """Score pedestrian predictors by their effect on driving."""
 
 
 from sidestep.cli.predict import ablate as ablate  # noqa: E402

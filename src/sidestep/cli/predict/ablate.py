@@ -20,15 +20,15 @@ def ablate(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for networks, tables and pictures.")],
     features: Annotated[list[str] | None, typer.Option(help="Feature set; repeatable. All eight by default.")] = None,
     size: Annotated[str, typer.Option(help="Size of the networks and their training: small or paper.")] = "small",
-    epochs: Annotated[int, typer.Option(min=0, help="Number of epochs; 0: as the size has it.")] = 0,
-    samples: Annotated[int, typer.Option(min=0, help="Samples per epoch; 0: as the size has it.")] = 0,
+    epochs: Annotated[int, typer.Option(min=0, help="Number of epochs; 0: the default of the size.")] = 0,
+    samples: Annotated[int, typer.Option(min=0, help="Samples per epoch; 0: the default of the size.")] = 0,
     grid: Annotated[bool, typer.Option(help="Search the paper's grid of sizes for each feature set.")] = False,
     seeds: Annotated[
         int, typer.Option(min=1, help="Number of training seeds of each feature set; tables show their means.")
     ] = 1,
     every: Annotated[int, typer.Option(min=1, metavar="K", help="Take every K-th moment of a test track.")] = 1,
     resamples: Annotated[int, typer.Option(min=10, help="Number of bootstrap resamples.")] = 10_000,
-    threads: Annotated[int, typer.Option(min=0, help="Threads of torch; 0: as torch chooses.")] = 0,
+    threads: Annotated[int, typer.Option(min=0, help="Number of threads of torch; 0: torch chooses.")] = 0,
     restart: Annotated[bool, typer.Option(help="Begin again even if there are checkpoints.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -25,31 +25,36 @@ if TYPE_CHECKING:
     from sidestep.types.interactions import Interactions
 
 
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="SOURCE",
+        help="vci_dut, vci_citr, vci, ind, or a run folder with records of a car. Default: generate.",
+    ),
+]
+Folder = Annotated[
+    Path | None, typer.Option(help="With --from vci_dut, vci_citr, vci or ind: folder of the recordings.")
+]
+Place = Annotated[
+    str,
+    typer.Option(help="With --from ind: facility that people cross on: none, zebra, island, zebra+island or shared."),
+]
+Attributes = Annotated[Path | None, typer.Option(metavar="CSV", help="Annotated orientations of head and body to add.")]
+
+
 @app.command("dataset")
 @verb
 def dataset(
     out: Annotated[Path, typer.Option(metavar="FILE", help="HDF5 file to write.")],
-    from_: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="SOURCE",
-            help="vci_dut, vci_citr, vci, ind, or a run folder with records of a car. Default: generate.",
-        ),
-    ] = None,
-    folder: Annotated[
-        Path | None, typer.Option(help="With --from vci_dut, vci_citr, vci or ind: folder of the recordings.")
-    ] = None,
+    from_: From = None,
+    folder: Folder = None,
     fps: Fps = None,
     vehicle_length: VehicleLength = None,
     vehicle_width: VehicleWidth = None,
     front_m: Front = None,
-    place: Annotated[
-        str, typer.Option(help="With --from ind: what people cross on: none, zebra, island, zebra+island or shared.")
-    ] = "none",
-    attributes: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Annotated orientations of head and body to add.")
-    ] = None,
+    place: Place = "none",
+    attributes: Attributes = None,
     attributes_hz: Annotated[float, typer.Option(help="Frames per second of the annotations.")] = 10.0,
     tracks: Annotated[int, typer.Option(min=1, help="Number of tracks to generate.")] = 20_000,
     test_tracks: Annotated[int, typer.Option(min=0, help="Number of tracks of the test split.")] = 1500,

@@ -36,17 +36,17 @@ Ends = Annotated[
 def loop(
     data: Annotated[Path, typer.Argument(help="HDF5 file of `sidestep predict dataset`.")],
     predictor: Predictor,
-    out: Annotated[Path, typer.Option(help="Folder for runs and results. An interrupted loop goes on there.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for runs and results. An interrupted loop is resumed.")] = Path(
         "loop"
     ),
     suite: Annotated[list[str] | None, typer.Option(help="street, intersection or both. Default: street.")] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Seeds per scenario.")] = 2,
-    limit: Annotated[int | None, typer.Option(min=1, help="Scenarios per suite, the first ones.")] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Number of seeds per scenario.")] = 2,
+    limit: Annotated[int | None, typer.Option(min=1, help="Drive only the first N scenarios of each suite.")] = None,
     alarms: Alarms = 0.1,
     split: Annotated[str, typer.Option(help="Scenarios to drive: dev, test or all.")] = "test",
     every: Annotated[int, typer.Option(min=1, help="Score every Nth frame of the tracks.")] = 2,
     ends: Ends = None,
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Drive suites with the policy anticipatory and each predictor, and correlate metrics with the driving. Everything

@@ -22,7 +22,7 @@ Fps = Annotated[
 VehicleLength = Annotated[float | None, typer.Option("--vehicle-length", help="Length of their vehicles, m.")]
 VehicleWidth = Annotated[float | None, typer.Option("--vehicle-width", help="Width of their vehicles, m.")]
 Front = Annotated[
-    float | None, typer.Option("--front-m", help="Metres from the tracked point ahead to the front bumper.")
+    float | None, typer.Option("--front-m", help="Distance from the tracked point ahead to the front bumper, m.")
 ]
 
 

@@ -28,12 +28,12 @@ def train(
         str, typer.Option(help="Feature set: motion, with any of map, egodist and head&body, joined by +.")
     ] = "motion+map",
     size: Annotated[str, typer.Option(help="Size of the network and its training: small or paper.")] = "small",
-    epochs: Annotated[int, typer.Option(min=0, help="Number of epochs; 0: as the size has it.")] = 0,
-    samples: Annotated[int, typer.Option(min=0, help="Samples per epoch; 0: as the size has it.")] = 0,
+    epochs: Annotated[int, typer.Option(min=0, help="Number of epochs; 0: the default of the size.")] = 0,
+    samples: Annotated[int, typer.Option(min=0, help="Samples per epoch; 0: the default of the size.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Seed. The same seed and data give the same weights.")] = 1,
     grid: Annotated[bool, typer.Option(help="Search the paper's grid of sizes; the best validation IRS wins.")] = False,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds to try, from --seed on.")] = 1,
-    threads: Annotated[int, typer.Option(min=0, help="Threads of torch; 0: as torch chooses.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds to try, starting with --seed.")] = 1,
+    threads: Annotated[int, typer.Option(min=0, help="Number of threads of torch; 0: torch chooses.")] = 0,
     restart: Annotated[bool, typer.Option(help="Begin again even if there is a checkpoint.")] = False,
     as_json: AsJson = False,
 ) -> None:
