@@ -40,7 +40,7 @@ from sidestep.suites.files import load_suite
 from sidestep.types import Outcome, RobotSpec, Scenario, SceneSpec
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 WITH_EXAMPLES = {
     "README.md": 2,
     "docs/datasets.md": 2,
