@@ -1,4 +1,4 @@
-"""What the documentation shows works: marked examples are executed, links lead somewhere.
+"""Examples on pages run, and links lead to existing pages and headings.
 
 An example is a fenced block right below a line ``<!-- test -->``. The examples of one page run in page order
 in one folder of their own. A block whose first line is ``# NAME`` is also written to the file NAME there, so
@@ -6,7 +6,7 @@ that later blocks can use it:
 
 * ``python`` is executed (it may hold its own assertions), and a policy in it drives through an episode;
 * ``yaml`` is a suite or scenario whose worlds are all built, or a scene, or a robot;
-* ``sh`` is a list of ``sidestep`` commands, each of which has to end with 0;
+* ``sh`` is a list of ``sidestep`` commands, each of which must end with exit code 0;
 * ``toml`` is the project file of a plug-in package of the page's Python files, whose entry points must load;
 * ``text`` is only written.
 
@@ -40,7 +40,7 @@ from sidestep.suites.files import load_suite
 from sidestep.types import Outcome, RobotSpec, Scenario, SceneSpec
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 WITH_EXAMPLES = {
     "README.md": 2,
     "docs/datasets.md": 2,
@@ -157,7 +157,7 @@ def test_examples_of(page: str, folder: Path) -> None:
 
 
 def run_python(path: Path, place: str) -> None:
-    """Execute the block; a policy that it defines also has to get through an episode without an error."""
+    """Execute the block; a policy that it defines must also complete an episode without an error."""
     for thing in runpy.run_path(str(path), run_name="__main__").values():
         if (
             isinstance(thing, type)

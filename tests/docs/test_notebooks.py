@@ -1,4 +1,4 @@
-"""The notebooks of the documentation run without errors, and the outputs that are kept are of these cells."""
+"""The notebooks run without errors, and their saved outputs match their cells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_file_is_small_and_names_no_place_on_a_computer(name: str) -> None:
 
 
 def texts_of(cell: Any) -> list[str]:
-    """What a cell says and shows, without pictures and players."""
+    """The text of a cell and of its outputs, without pictures and players."""
     outputs = cell.get("outputs", [])
     shown = [output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in outputs]
     return [cell.source, *shown]
@@ -38,7 +38,7 @@ def texts_of(cell: Any) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_cell_runs_and_shows_what_is_kept(name: str, tmp_path: Path) -> None:
-    """Numbers such as planning times differ from run to run; the kinds of outputs do not."""
+    """Numbers such as planning times differ between runs; the kinds of outputs do not."""
     kept = read(FOLDER / f"{name}.ipynb")
     fresh = execute(FOLDER / f"{name}.ipynb", tmp_path)
     assert kinds_of(fresh) == kinds_of(kept), "run `make notebooks`"
@@ -46,7 +46,7 @@ def test_every_cell_runs_and_shows_what_is_kept(name: str, tmp_path: Path) -> No
 
 
 def kinds_of(notebook: Any) -> list[list[str]]:
-    """Of every code cell: text, or the form of what it shows."""
+    """The kinds of output of each code cell: a stream of text, or MIME types."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1)), "executed once, from top to end"
     return [

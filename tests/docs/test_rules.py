@@ -1,4 +1,4 @@
-"""The page of rules: every test that it names is there, and who does nothing wins nothing."""
+"""The page of rules: every test that it names exists, and a policy that stands still never succeeds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_outcome_is_on_the_page() -> None:
 @pytest.mark.parametrize(
     "suite", ["core", "catalogue", "socnav", "sidewalk-unit", "sidewalk-reactive", "intersection", "protocol"]
 )
-def test_who_stands_still_succeeds_nowhere(suite: str) -> None:
+def test_standing_still_never_succeeds(suite: str) -> None:
     scenarios = load_suite(suite)
     if suite == "socnav":
         scenarios = scenarios.with_options({"source": "generated"})

@@ -1,4 +1,4 @@
-"""The documentation site is built strictly: a broken link, a missing anchor or a page outside the menu is an error."""
+"""The site is built strictly: a broken link, a missing anchor or a page outside the navigation is an error."""
 
 from __future__ import annotations
 

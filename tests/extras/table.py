@@ -66,7 +66,6 @@ PAGES = {
     "docs/leaderboard.md": "sign",
     "docs/performance.md": "ray,bench",
     "docs/policies.md": "onnx,learn",
-    "docs/policies_networks.md": "onnx,learn",
     "docs/prediction.md": "onnx,learn",
     "docs/predictors.md": "onnx,learn",
     "docs/ratings.md": "web",
@@ -91,7 +90,6 @@ PAGES = {
     "docs/suites/sidewalk_events.md": "",
     "docs/suites/sidewalk_places.md": "",
     "docs/suites/socnav.md": "",
-    "docs/suites/street.md": "",
     "docs/tutorial.md": "",
     "docs/viewer.md": "video,export",
 }
