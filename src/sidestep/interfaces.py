@@ -1,4 +1,4 @@
-"""The contracts of what can be plugged in: policies, sensors, cameras, crowd models, predictors, metrics, suites and
+"""The contracts of what can be plugged in: policies, sensors, crowd models, predictors, metrics, suites and
 loaders of recordings.
 
 Each is an abstract base class: what has to be written is abstract, every other member has a default. Objects that have
@@ -288,28 +288,6 @@ class MomentPredictor(Predictor):
     def predict_moments(self, moments: Moments) -> Forecast:
         """A forecast of the S pedestrians of ``moments`` at its horizons."""
 
-
-class Camera(ABC):
-    """Looks from one robot, during the episodes of one scenario."""
-
-    @abstractmethod
-    def sense(self, robot: RobotState, people: Pedestrians, time_s: float, others: FloatArray) -> dict[str, Any]:
-        """Pictures under the names of the needs that they serve, those that were asked for: ``rgb`` (H, W, 3) uint8,
-        ``depth`` (H, W) float32 in m, ``semantic`` (H, W) integers. ``others`` (K, 3) are the poses of the other robots
-        and the vehicles."""
-
-    def follow(self, robot: RobotState, people: Pedestrians, time_s: float, others: FloatArray) -> None:  # noqa: B027
-        """Called at every simulation step, for cameras that have to see every step; no picture is wanted."""
-
-    def restart(self, person_id: IntArray) -> bool:
-        """Begin another episode of the scenario with these people. False: this camera cannot, a new one is made."""
-        return False
-
-
-MakeCamera = Callable[..., Camera]
-"""Makes a camera for one scenario. It is called with the scene, the spec of the robot that carries the camera, the
-needs that the camera serves, its settings, the number of every person (N,), the scenario's name, and the specs of the
-other robots and the vehicles."""
 
 Direction = Literal["higher", "lower", "none"]
 

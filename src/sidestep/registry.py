@@ -27,7 +27,7 @@ from sidestep.types.forecast import Ego, Forecast, TrackHistory
 from sidestep.types.observation import TASK_NEEDS
 
 Kind = Literal[
-    "policies", "metrics", "suites", "datasets", "cameras", "predictors", "sensors", "events", "crowd_models",
+    "policies", "metrics", "suites", "datasets", "predictors", "sensors", "events", "crowd_models",
     "road_users", "drivers", "looks", "report_sections", "logs",
 ]  # fmt: skip
 
@@ -98,9 +98,6 @@ LOGS: dict[str, str] = {
     "lerobot": "sidestep.records.logs.lerobot:LEROBOT",
 }
 """Formats of logs of real robots (``sidestep.records.logs.drive.LogReader``)."""
-
-CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
-"""Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
 
 SENSORS: dict[str, str] = {
     "pedestrians": "sidestep.simulation.sensors.planar:PedestrianSensor",
@@ -208,7 +205,7 @@ def _bundled(kind: Kind) -> dict[str, str]:
 
         return METRICS
     tables: dict[Kind, dict[str, str]] = {
-        "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
+        "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "sensors": SENSORS,
         "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
         "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS, "logs": LOGS,
     }  # fmt: skip
@@ -248,7 +245,7 @@ def kind_in_singular(kind: Kind) -> str:
     """``policies`` → ``policy``, for messages."""
     singular: dict[Kind, str] = {
         "policies": "policy", "metrics": "metric", "suites": "suite", "datasets": "dataset format",
-        "cameras": "camera", "sensors": "sensor", "events": "event", "crowd_models": "crowd model",
+        "sensors": "sensor", "events": "event", "crowd_models": "crowd model",
         "predictors": "predictor", "road_users": "kind of road user", "drivers": "driver", "looks": "look",
         "report_sections": "section of reports",
         "logs": "format of logs",

@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.interfaces import Camera
 from sidestep.simulation import run_episode
 from sidestep.simulation.robots import load_robot
 from sidestep.types import Observation, Scenario, Task, Velocity
@@ -20,13 +18,18 @@ from tests.simulation.scenarios import make
 TAKEN: list[float] = []
 
 
-class Clock(Camera):
+class Clock:
     """A camera whose pictures are the time."""
 
     def __init__(self, scene: Any, robot: Any, needs: frozenset[str], *rest: Any) -> None:
         TAKEN.clear()
 
-    def sense(self, robot: Any, people: Any, time_s: float, others: Any) -> dict[str, Any]:
+    def follow(self, *_: Any) -> None: ...
+
+    def restart(self, person_id: Any) -> None:
+        TAKEN.clear()
+
+    def sense(self, robot: Any, people: Any, time_s: float) -> dict[str, Any]:
         TAKEN.append(round(time_s, 6))
         return {"depth": np.full((2, 2), time_s, np.float32)}
 
@@ -47,12 +50,8 @@ class Looking:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(registry, "CAMERAS", {"clock": f"{__name__}:Clock"})
-    registry.table.cache_clear()
-    yield
-    monkeypatch.undo()
-    registry.table.cache_clear()
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sidestep.render.camera.RobotCamera", Clock)
 
 
 def times(steps: int, control_every: int = 1, step_s: float = 0.1, mode: Any = "sync", **camera: Any) -> list[float]:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sidestep.interfaces import Camera
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.light import make_light
 from sidestep.render.raster.finish import average_areas
@@ -113,7 +112,7 @@ def camera_model(settings: CameraSettings) -> CameraModel:
     )
 
 
-class RobotCamera(Camera):
+class RobotCamera:
     """Looks from one robot at one world, step by step. People walk as they do in the pictures of the record."""
 
     def __init__(
@@ -133,13 +132,12 @@ class RobotCamera(Camera):
         light = make_light(settings.weather, settings.time_of_day, indoor=built.indoor)
         self._renderer = open_renderer(built, camera_model(settings), light=light, shadows=settings.shadows)
 
-    def restart(self, person_id: IntArray) -> bool:
+    def restart(self, person_id: IntArray) -> None:
         """A new episode of the same scenario, perhaps with other people."""
         if np.array_equal(person_id, self._live.person_id):
             self._live.restart()
         else:
             self._live = LiveWorld(self._scene, self._robot, person_id, self._scenario, self._others)
-        return True
 
     def follow(
         self, robot: RobotState, people: Pedestrians, time_s: float, others: FloatArray = NO_OTHER_ROBOTS

@@ -13,7 +13,7 @@ import numpy as np
 from sidestep import registry
 from sidestep._util import exact
 from sidestep.errors import BadInput, plug_in_errors
-from sidestep.interfaces import MakeCamera, Sensor, SensorContext, SensorView
+from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.scenes.free_space import path_length, shortest_path
@@ -161,13 +161,14 @@ class Observer:
 
     def draw(self, worlds: Worlds, b: int, settings: CameraSettings) -> Any:
         """(H, W, 3) uint8: what a camera with these settings sees now."""
-        make: MakeCamera = registry.load("cameras", registry.names("cameras")[0])
+        from sidestep.render.camera import RobotCamera
+
         world, robot = self._world, self._world.robots[self._robot]
         others = tuple(spec for r, spec in enumerate(world.robots) if r != self._robot)
-        need = frozenset({"rgb"})
-        camera = make(world.scene, robot, need, settings, world.person_id, world.scenario.name, others)
+        need, name = frozenset({"rgb"}), world.scenario.name
+        camera = RobotCamera(world.scene, robot, need, settings, world.person_id, name, others)
         view = self._view(worlds, b)
-        return camera.sense(view.robot, view.everybody, view.time_s, view.others)["rgb"]
+        return camera.sense(view.robot, view.everybody, view.time_s, *((view.others,) if others else ()))["rgb"]
 
     def _view(self, worlds: Worlds, b: int) -> SensorView:
         robot = robot_state(worlds, b, self._robot)

@@ -1,16 +1,14 @@
-"""The camera as a sensor: when a policy gets which picture, and whose camera settings hold. Who draws the pictures is
-looked up in the registry (``cameras``)."""
+"""The camera as a sensor: when a policy gets which picture, and whose camera settings hold. ``render.camera`` draws."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import Any
 
-from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.interfaces import Camera, MakeCamera, Policy, Sensor, SensorContext, SensorView
+from sidestep.interfaces import Policy, Sensor, SensorContext, SensorView
 from sidestep.types import RobotSpec, Scenario
-from sidestep.types.base import IntArray
+from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.sensors import SCENARIO_CAMERA_FIELDS, CameraSettings, merge_camera_settings
 
 PICTURES: frozenset[str] = frozenset({"rgb", "depth", "semantic"})
@@ -52,29 +50,22 @@ class CameraSensor(Sensor):
 
     def __init__(self, context: SensorContext) -> None:
         super().__init__(context)
-        if not registry.names("cameras"):
-            raise BadInput(
-                f"the policy needs {sorted(context.needs)}, but no camera is installed; a package provides one under "
-                "the entry point group 'sidestep.cameras'"
-            )
         settings, rules = context.scenario.sensors.camera, context.scenario.rules
-        self._camera: Camera = self._make(context.person_id)
+        from sidestep.render.camera import RobotCamera
+
+        self._camera = RobotCamera(
+            context.scene, context.robot, context.needs, settings, context.person_id, context.scenario.name,
+            context.others,
+        )  # fmt: skip
         self._settings = settings
         self._step_s, self._control_every = rules.step_s, rules.control_every
         self._at_once = settings.rate_hz is None and settings.latency_s == 0.0
         self._delay = settings.delay_steps(rules.step_s)
         self._forget()
 
-    def _make(self, person_id: IntArray) -> Camera:
-        make_camera: MakeCamera = registry.load("cameras", registry.names("cameras")[0])
-        one, scenario = self.context, self.context.scenario
-        settings = scenario.sensors.camera
-        return make_camera(one.scene, one.robot, one.needs, settings, person_id, scenario.name, one.others)
-
     def restart(self, person_id: IntArray) -> None:
         """Another episode of the scenario, perhaps with other people."""
-        if not self._camera.restart(person_id):
-            self._camera = self._make(person_id)
+        self._camera.restart(person_id)
         self._forget()
 
     def _forget(self) -> None:
@@ -83,7 +74,7 @@ class CameraSensor(Sensor):
 
     def watch(self, view: SensorView) -> None:
         """Take a picture if one is due."""
-        self._camera.follow(view.robot, view.everybody, view.time_s, view.others)
+        self._camera.follow(view.robot, view.everybody, view.time_s, *self._poses(view))
         due = self._settings.newest_frame(view.step, self._step_s, self._control_every)
         if not self._at_once and due > self._due:
             self._due = due
@@ -101,5 +92,9 @@ class CameraSensor(Sensor):
         return {**pictures, "picture_time": taken * self._step_s}
 
     def _take(self, view: SensorView) -> None:
-        seen = self._camera.sense(view.robot, view.everybody, view.time_s, view.others)
+        seen = self._camera.sense(view.robot, view.everybody, view.time_s, *self._poses(view))
         self._taken.append((view.step, {name: seen[name] for name in self.context.needs}))
+
+    def _poses(self, view: SensorView) -> tuple[FloatArray, ...]:
+        """Of the other robots; nothing where there are none, as cameras without them expect."""
+        return (view.others,) if self.context.others else ()
