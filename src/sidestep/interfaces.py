@@ -1,4 +1,4 @@
-"""The contracts of what can be plugged in: policies, sensors, cameras, crowd models, predictors, metrics, suites and
+"""The contracts of what can be plugged in: policies, sensors, crowd models, predictors, metrics, suites and
 loaders of recordings.
 
 Each is an abstract base class: what has to be written is abstract, every other member has a default. Objects that have

@@ -19,11 +19,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(program: str) -> Any:
-    """What a fresh Python prints, as JSON."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(sidestep.__file__).parents[1])}
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True, env=environment
-    )
+    """What a fresh Python that runs no start-up files prints, as JSON."""
+    folders = [str(Path(sidestep.__file__).parents[1]), *filter(None, sys.path)]
+    command = [sys.executable, "-S", "-P", "-c", program]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return json.loads(done.stdout)
 
 

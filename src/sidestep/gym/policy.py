@@ -12,6 +12,8 @@ import numpy as np
 from gymnasium import spaces
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.gym.observation import GridOption, LidarOption
+from sidestep.gym.tasks import CameraOption
 from sidestep.gym.training import Normalize, Training, differences
 from sidestep.interfaces import Policy
 from sidestep.kernels.observation import AGENT_FEATURES, GRID_LAYERS, ROBOT_FEATURES
@@ -40,9 +42,9 @@ def as_policy(
     model: Model | Callable[[dict[str, Any]], Any],
     *,
     observation_space: spaces.Dict | None = None,
-    lidar: Any = None,
-    grid: Any = None,
-    camera: Any = None,
+    lidar: LidarOption = None,
+    grid: GridOption = None,
+    camera: CameraOption = None,
     name: str = "",
 ) -> LearnedPolicy:
     """A policy of the benchmark that acts as ``model`` does in its environment: a model with ``predict`` (asked for its
@@ -81,7 +83,13 @@ class LearnedPolicy(Policy):
     """What is done to an observation before the network gets it."""
 
     def __init__(
-        self, predict: Callable[[dict[str, Any]], Any], space: Any, lidar: Any, grid: Any, camera: Any, name: str
+        self,
+        predict: Callable[[dict[str, Any]], Any],
+        space: Any,
+        lidar: LidarOption,
+        grid: GridOption,
+        camera: CameraOption,
+        name: str,
     ) -> None:
         self._predict = predict
         self.sensor_settings = {"learning": sensor_settings(space, lidar, grid)}

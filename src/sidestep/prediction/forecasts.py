@@ -323,4 +323,5 @@ def _check_count(forecast: Forecast, samples: Samples, where: str) -> None:
 
 
 def _name(predictor: Predictor) -> str:
-    return predictor.name or type(predictor).__name__
+    own = predictor.wrapped if isinstance(predictor, registry.AdaptedPredictor) else predictor
+    return type(own).__name__

@@ -203,7 +203,7 @@ class Observer:
         need, name = frozenset({"rgb"}), world.scenario.name
         camera = RobotCamera(world.scene, robot, need, settings, world.person_id, name, others)
         view = self._view(worlds, b)
-        return camera.sense(view.robot, view.everybody, view.time_s, view.others)["rgb"]
+        return camera.sense(view.robot, view.everybody, view.time_s, *((view.others,) if others else ()))["rgb"]
 
     def _view(self, worlds: Worlds, b: int) -> SensorView:
         return view_for_sensors(worlds, b, self._world, self._everybody, self._robot)
