@@ -28,7 +28,7 @@ CONTROLS: dict[str, Any] = {"type": "controls", "number": 3, "seen": 2, "steer":
 def test_right_messages_are_read() -> None:
     controls = read_message(json.dumps(CONTROLS))
     assert controls == DriverControls(type="controls", number=3, seen=2, steer=-0.5, throttle=1.0, brake=0.0)
-    assert read_message('{"type": "wish", "what": "next"}') == EpisodeRequest(type="request", what="next")
+    assert read_message('{"type": "wish", "what": "next"}') == EpisodeRequest(type="wish", what="next")
     seen = read_message('{"type": "view", "camera": "recorded", "map": false}')
     assert seen == View(type="view", camera="recorded", map=False)
 
