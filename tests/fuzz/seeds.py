@@ -165,7 +165,7 @@ RATINGS_WIDE = (
 JOYSTICK = b'{"j_input": [[1.0, 2.0, 0.5, 0.1], [1, 2]]}'
 DRIVE_PAGE = (
     b'{"type": "controls", "number": 4, "seen": 3, "steer": -0.5, "throttle": 0.25, "brake": 0.0}',
-    b'{"type": "request", "what": "again"}',
+    b'{"type": "wish", "what": "again"}',
     b'{"type": "view", "camera": "driver", "map": true}',
 )
 WALK_PAGE = (

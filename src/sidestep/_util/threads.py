@@ -81,7 +81,7 @@ class WorkerThreads:
         self._helpers = HelperThreads(max(count - 1, 0), "sidestep-shared")
 
     def run(self, job: Job) -> None:
-        """Do ``job(k)`` for k = 0 … count - 1, one on each thread; return when all are done, or raise the first error."""
+        """Do ``job(k)`` for k = 0 … count - 1, one on each thread, and wait for all. Raises the first error."""
         done: SimpleQueue[BaseException | None] = SimpleQueue()
 
         def work(number: int) -> None:

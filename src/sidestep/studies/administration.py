@@ -16,7 +16,7 @@ from sqlalchemy import delete, select, update
 
 from sidestep.errors import SidestepError
 from sidestep.studies.access import SESSION_S, Refused, hash_password, hash_token, is_old_hash, is_password, new_token
-from sidestep.studies.database import ExportRow, SessionRow, StudyRow, back_up, checkpoint, now
+from sidestep.studies.database import ExportRow, LoginRow, StudyRow, back_up, checkpoint, now
 from sidestep.studies.export import export_study
 from sidestep.studies.store import Store, StudyInfo, find_study
 
@@ -54,23 +54,23 @@ def begin_session(store: Store, info: StudyInfo) -> str:
     """Log an experimenter in; the token of the session."""
     token = new_token()
     with store.writing() as session:
-        session.execute(delete(SessionRow).where(SessionRow.expires <= now()))
+        session.execute(delete(LoginRow).where(LoginRow.expires <= now()))
         ends = now() + timedelta(seconds=SESSION_S)
-        session.add(SessionRow(study_id=info.id, token_hash=hash_token(token), created=now(), expires=ends))
+        session.add(LoginRow(study_id=info.id, token_hash=hash_token(token), created=now(), expires=ends))
     return token
 
 
 def is_session(store: Store, info: StudyInfo, token: str) -> bool:
     """Whether ``token`` is a session of this study that has not ended."""
     with store.reading() as session:
-        row = session.scalar(select(SessionRow).where(SessionRow.token_hash == hash_token(token)))
+        row = session.scalar(select(LoginRow).where(LoginRow.token_hash == hash_token(token)))
         return row is not None and row.study_id == info.id and row.expires > now()
 
 
 def end_session(store: Store, token: str) -> None:
     """Log out."""
     with store.writing() as session:
-        session.execute(delete(SessionRow).where(SessionRow.token_hash == hash_token(token)))
+        session.execute(delete(LoginRow).where(LoginRow.token_hash == hash_token(token)))
 
 
 def change_password(store: Store, name: str, password: str) -> None:
@@ -79,7 +79,7 @@ def change_password(store: Store, name: str, password: str) -> None:
     with store.writing() as session:
         row = find_study(session, name, lock=True)
         row.password = hashed
-        session.execute(delete(SessionRow).where(SessionRow.study_id == row.id))
+        session.execute(delete(LoginRow).where(LoginRow.study_id == row.id))
 
 
 def note_export(store: Store, name: str, kind: str, place: str, files: Sequence[str] = ()) -> None:

@@ -156,7 +156,7 @@ class EpisodeRow(Base):
     """Why the outcome does not count; see ``conduct``. None: it counts."""
 
 
-class SessionRow(Base):
+class LoginRow(Base):
     """An experimenter who is logged in. Logging out deletes it."""
 
     __tablename__ = "sessions"

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
 from sidestep.studies.access import Refused, hash_token, new_token
+from sidestep.studies.answers import GivenAnswer
 from sidestep.studies.films import film_of
 from sidestep.studies.site import Site, answer_document, device_of, form, played_document, whole
-from sidestep.studies.store import LONGEST_COMMENT, GivenAnswer, Stage
+from sidestep.studies.store import LONGEST_COMMENT, Stage
 
 Form = Annotated[dict[str, str], Depends(form)]
 SLACK_S = 3.0

@@ -90,12 +90,12 @@ def make_app(site: Site, processes: int = 0) -> FastAPI:
     return app
 
 
-async def _guarded(site: Site, request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+async def _guarded(site: Site, request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
     if not site.knows_host(request):
         return site.refusal(request, 403, Refused(403, "this server does not have this name; see --url and --proxy"))
     if request.method not in ("GET", "HEAD") and not site.is_own_page(request):
         return site.refusal(request, 403, Refused(403, "this form does not come from this server"))
-    return await go_on(request)
+    return await call_next(request)
 
 
 async def _tidy(site: Site) -> None:

@@ -124,7 +124,7 @@ class Site:
         named = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
         while self._is_proxy(peer) and named and named[-1].strip():
             peer = named.pop().strip()
-        return _household(peer)
+        return _client_network(peer)
 
     def _is_proxy(self, address: str) -> bool:
         try:
@@ -203,7 +203,7 @@ def _network(text: str) -> Any:
         raise BadInput(f"{text!r:.60}: not the address of a proxy; give one such as 127.0.0.1 or 10.0.0.0/8") from None
 
 
-def _household(address: str) -> str:
+def _client_network(address: str) -> str:
     try:
         found = ip_address(address)
     except ValueError:

@@ -7,21 +7,21 @@ nothing. What does not fit the state is ``Refused``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Engine, delete, func, insert, select
+from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
 from sidestep.errors import BadInput, printable
 from sidestep.studies.access import Refused, hash_password, hash_token, new_token
-from sidestep.studies.database import AnswerRow, EpisodeRow, ParticipantRow, StudyRow, TrialRow, now
+from sidestep.studies.answers import GivenAnswer, add_answers, newest_answers, without_stored
+from sidestep.studies.database import EpisodeRow, ParticipantRow, StudyRow, TrialRow, now
 from sidestep.studies.definition import Study, StudyScenario
 from sidestep.studies.order import trials_of
 from sidestep.studies.ratings.questionnaire import Item, Questionnaire
@@ -35,7 +35,6 @@ LONGEST_COMMENT = 2000
 LONGEST_RECORD = 50_000_000
 FILM_GAP_S, FILM_END_S = 1.0, 1.0
 """Seconds that may be missing between two pieces that a page has played, and at the end of the film."""
-_KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
 @dataclass(frozen=True)
@@ -74,13 +73,6 @@ class Stage:
     """Item → rating of the present trial."""
     outcome: str
     """Outcome of the walk of the present trial; empty: there is none yet."""
-
-
-class GivenAnswer(NamedTuple):
-    """A rating, and the key that the page has chosen for it: the same key is the same answer."""
-
-    rating: int
-    key: str
 
 
 class Store:
@@ -248,13 +240,13 @@ class Store:
         given = {item: GivenAnswer(rating, key)}
         with self.writing() as session:
             person = _participant(session, token, lock=True)
-            if not _without_stored(session, person, position, given):
+            if not without_stored(session, person, position, given):
                 return False
             trial, info = _open_trial(session, person, position)
             if trial is None:
                 raise Refused(409, "this run is already rated")
-            before = _answers(session, trial.id)
-            return _add_answers(session, info, trial, before, given) > 0
+            before = newest_answers(session, trial.id)
+            return add_answers(session, info, trial, before, given) > 0
 
     def finish(self, token: str, position: int, comment: str = "", device: str = "") -> None:
         """End a trial whose items are all answered. ``device``: kind of device on which it was rated."""
@@ -270,11 +262,11 @@ class Store:
             trial, info = _open_trial(session, person, position)
             if trial is None:
                 return
-            before = _answers(session, trial.id)
+            before = newest_answers(session, trial.id)
             changed = {item: each for item, each in given.items() if before.get(item) != each.rating}
             if changed:
-                changed = _without_stored(session, person, position, changed)
-                _add_answers(session, info, trial, before, changed)
+                changed = without_stored(session, person, position, changed)
+                add_answers(session, info, trial, before, changed)
             refusal = _reason_unfinished(info, trial, {*before, *changed}, comment)
             if refusal is None:
                 shown = printable(comment.strip(), LONGEST_COMMENT) or None
@@ -375,7 +367,7 @@ def _stage(session: Session, person: ParticipantRow) -> Stage:
     ).all()
     done = sum(each.done is not None for each in trials)
     trial = next((each for each in trials if each.done is None), None)
-    answers = {} if trial is None else _answers(session, trial.id)
+    answers = {} if trial is None else newest_answers(session, trial.id)
     outcome = None
     if trial is not None:
         outcome = session.scalar(select(EpisodeRow.outcome).where(EpisodeRow.trial_id == trial.id))
@@ -398,45 +390,6 @@ def _open_trial(session: Session, person: ParticipantRow, position: int) -> tupl
     return (trial if position == present else None), _info(person.study)
 
 
-def _without_stored(
-    session: Session, person: ParticipantRow, position: int, given: Mapping[str, GivenAnswer]
-) -> dict[str, GivenAnswer]:
-    """The answers whose key is not stored yet. ``Refused`` for a key that belongs to another answer."""
-    keys = [each.key for each in given.values()]
-    if not all(_KEY.fullmatch(key) for key in keys):
-        raise Refused(400, "the key of an answer has 8 to 64 letters, digits, - or _")
-    columns = TrialRow.participant_id, TrialRow.position, AnswerRow.item, AnswerRow.rating
-    query = select(AnswerRow.key, *columns).join(TrialRow, TrialRow.id == AnswerRow.trial_id)
-    stored = {row[0]: tuple(row[1:]) for row in session.execute(query.where(AnswerRow.key.in_(keys)))}
-    for item, each in given.items():
-        if stored.get(each.key, (person.id, position, item, each.rating)) != (person.id, position, item, each.rating):
-            raise Refused(409, "this key belongs to another answer")
-    if len(set(keys)) < len(keys):
-        raise Refused(409, "this key belongs to another answer")
-    return {item: each for item, each in given.items() if each.key not in stored}
-
-
-def _add_answers(
-    session: Session, info: StudyInfo, trial: TrialRow, before: Mapping[str, int], given: Mapping[str, GivenAnswer]
-) -> int:
-    """Add the answers that differ from those ``before``; returns their number."""
-    if trial.experienced is None:
-        raise Refused(409, "this run can be rated only after it is over")
-    asked = {each.id for each in info.items(trial.scenario)}
-    for item, each in given.items():
-        if item not in asked:
-            raise Refused(400, "item {item} is not asked after this run", item=repr(item)[:80])
-        info.questionnaire.check_rating(item, each.rating)
-    rows = [
-        {"trial_id": trial.id, "item": item, "rating": each.rating, "key": each.key, "given": now()}
-        for item, each in given.items()
-        if before.get(item) != each.rating
-    ]
-    if rows:
-        session.execute(insert(AnswerRow), rows)
-    return len(rows)
-
-
 def _reason_unfinished(info: StudyInfo, trial: TrialRow, answered: Set[str], comment: str) -> Refused | None:
     """Why a trial cannot end yet; None: it can."""
     missing = [each.number for each in info.items(trial.scenario) if each.id not in answered]
@@ -445,13 +398,6 @@ def _reason_unfinished(info: StudyInfo, trial: TrialRow, answered: Set[str], com
     if len(comment) > LONGEST_COMMENT:
         return Refused(400, "a comment has at most {most} characters", most=LONGEST_COMMENT)
     return None
-
-
-def _answers(session: Session, trial: int) -> dict[str, int]:
-    rows = session.execute(
-        select(AnswerRow.item, AnswerRow.rating).where(AnswerRow.trial_id == trial).order_by(AnswerRow.id)
-    )
-    return {row.item: row.rating for row in rows}
 
 
 def _checked_details(study: Study, given: Mapping[str, str]) -> dict[str, str]:

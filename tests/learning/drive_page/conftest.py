@@ -45,7 +45,7 @@ class Page:
         self.socket.send_text(json.dumps(message))
 
     def request(self, what: str) -> None:
-        self.say(type="request", what=what)
+        self.say(type="wish", what=what)
 
     def frame(self) -> tuple[Frame, dict[str, bytes]]:
         """The next frame, shown and answered."""

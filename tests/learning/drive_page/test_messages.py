@@ -28,7 +28,7 @@ CONTROLS: dict[str, Any] = {"type": "controls", "number": 3, "seen": 2, "steer":
 def test_right_messages_are_read() -> None:
     controls = read_message(json.dumps(CONTROLS))
     assert controls == DriverControls(type="controls", number=3, seen=2, steer=-0.5, throttle=1.0, brake=0.0)
-    assert read_message('{"type": "request", "what": "next"}') == EpisodeRequest(type="request", what="next")
+    assert read_message('{"type": "wish", "what": "next"}') == EpisodeRequest(type="wish", what="next")
     seen = read_message('{"type": "view", "camera": "recorded", "map": false}')
     assert seen == View(type="view", camera="recorded", map=False)
 
@@ -61,7 +61,7 @@ def test_numbers_that_are_not_finite_are_refused(number: str) -> None:
         read_message(json.dumps(CONTROLS).replace("-0.5", number))
 
 
-@pytest.mark.parametrize("text", ["", "go", "[]", "null", "{}", '{"type": "request", "what": "win"}', b"{}", None])
+@pytest.mark.parametrize("text", ["", "go", "[]", "null", "{}", '{"type": "wish", "what": "win"}', b"{}", None])
 def test_other_texts_are_refused(text: Any) -> None:
     with pytest.raises(BadInput):
         read_message(text)

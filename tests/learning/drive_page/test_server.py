@@ -104,7 +104,7 @@ def test_a_page_that_shows_nothing_stops_the_clock(seat: Seat) -> None:
         page.request("go")
         page.until(lambda frame: frame.time_s > 0.1)
         before = seat.driving.session.time
-        page.socket.send_text(json.dumps({"type": "request", "what": "go"}))
+        page.socket.send_text(json.dumps({"type": "wish", "what": "go"}))
         sleep(0.6)
         assert seat.driving.session.time <= before + 4 * 0.05
 

@@ -34,7 +34,7 @@ class DriverControls(Message):
 class EpisodeRequest(Message):
     """``go`` starts or resumes the clock, ``pause`` stops it, ``next`` begins the next episode, ``again`` repeats."""
 
-    type: Literal["request"]
+    type: Literal["wish"]
     what: Literal["go", "pause", "next", "again"]
 
 

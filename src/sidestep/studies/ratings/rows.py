@@ -37,7 +37,7 @@ WHOLE = ("set", "run", "rating")
 _YES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
-def apart(row: Mapping[str, Any], place: str) -> tuple[dict[str, Any], dict[str, str]]:
+def split_columns(row: Mapping[str, Any], place: str) -> tuple[dict[str, Any], dict[str, str]]:
     """The columns of the table, and the others as text. A name that is nearly that of a missing column is refused."""
     known = {name: value for name, value in row.items() if name in COLUMNS}
     other = {str(name): value for name, value in row.items() if name not in COLUMNS}

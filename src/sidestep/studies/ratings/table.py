@@ -32,9 +32,9 @@ from sidestep.studies.ratings.rows import (
     MOST_ROWS,
     PUBLISHED,
     SIMULATED,
-    apart,
     check_row,
     is_empty,
+    split_columns,
 )
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 
@@ -169,7 +169,7 @@ def make_ratings(
         place = f"{where}: row {number}"
         if index >= MOST_ROWS:
             raise BadInput(f"{place}: more than {MOST_ROWS:,} answers; split the table")
-        known, other = apart(row, place)
+        known, other = split_columns(row, place)
         values = check_row(known, questionnaire, place)
         others.append(other)
         key = (*(values[name] for name in KEY), values["item"])

@@ -123,7 +123,7 @@ function sendControls() {
     steer: short(input.steer), throttle: short(input.throttle), brake: short(input.brake),
   });
 }
-function request(what) { send({ type: "request", what }); }
+function request(what) { send({ type: "wish", what }); }
 function switchCamera() { view.camera = view.camera === "driver" ? "recorded" : "driver"; sendView(); }
 function switchMap() { view.map = !view.map; sendView(); }
 function sendView() {
