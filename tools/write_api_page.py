@@ -63,8 +63,8 @@ TYPES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Sensors, predictors, crowd models, suites and loaders": {
         "sidestep.interfaces": (
-            "Sensor", "SensorContext", "SensorView", "Predictor", "MomentPredictor", "CrowdModel", "CrowdView", "Metric",
-            "Suite", "Loader",
+            "Sensor", "SensorContext", "SensorView", "Predictor", "MomentPredictor", "CrowdModel", "CrowdView",
+            "Metric", "Suite", "Loader",
         ),
         "sidestep.types.forecast": ("TrackHistory", "Ego", "Forecast", "SampleForecast", "MixtureForecast"),
     },

@@ -1,4 +1,4 @@
-"""The typed keyword arguments of environments are those that are taken, and ``info`` has the keys that are documented."""
+"""The typed keyword arguments of environments are those that are taken; ``info`` has the documented keys."""
 
 from __future__ import annotations
 
