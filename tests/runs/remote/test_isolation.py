@@ -217,7 +217,8 @@ def test_descendants_end_when_the_process_of_the_benchmark_is_killed(tmp_path: P
         f"{POLICY}        ...\n\nsubprocess.Popen([sys.executable, '-c', {child!r}], start_new_session=True)\n"
         f"while not Path({str(tmp_path / 'pid')!r}).exists():\n    time.sleep(0.01)\n"
     )
-    code = f"import time\nfrom sidestep.runs.remote.guests import GuestProcess\nkept = GuestProcess({str(file) + ':Sins'!r})\n"
+    code = "import time\nfrom sidestep.runs.remote.guests import GuestProcess\n"
+    code += f"kept = GuestProcess({str(file) + ':Sins'!r})\n"
     code += "print(kept.look().pid, flush=True)\ntime.sleep(1000)"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     try:
