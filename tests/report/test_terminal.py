@@ -214,7 +214,7 @@ def test_a_comparison_of_two_races_says_so(capsys: pytest.CaptureFixture[str]) -
     ]  # fmt: skip
     print_comparison({"pairs": [pair], "entries": entries, "ranking": {}, "comparisons": 1})
     text = " ".join(capsys.readouterr().out.split())
-    assert "Not one race, so nobody is marked as better" in text
+    assert "Not one race, so no side is marked as better" in text
     assert "scans has sensors only and mpc has exact states or the map" in text
     assert "scans: lidar (90 rays, 8 m)" in text
     assert "★ 75" not in text
