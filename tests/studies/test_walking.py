@@ -297,7 +297,7 @@ def test_foreign_pages_and_forged_links_cannot_walk(client: TestClient, token: s
 def test_nobody_walks_without_consent(client: TestClient, site: Site) -> None:
     (token,) = site.store.add_participants("walks")
     with walker(client, token) as page:
-        assert "nothing to walk" in page.until("error")["message"]
+        assert "no walk to start" in page.until("error")["message"]
 
 
 def test_workers_end_with_a_killed_server(site: Site) -> None:
