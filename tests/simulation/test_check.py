@@ -87,7 +87,7 @@ def counts(self: Any, observation: Observation) -> Velocity:
             r"a plan of shape \(3, 3\); its points have the shape \(H, 2\)",
         ),
         ({"plan": np.full((3, 2), np.inf), "plan_step_s": 0.5}, "not finite"),
-        ({"plan": "ahead", "plan_step_s": 0.5}, "no array"),
+        ({"plan": "ahead", "plan_step_s": 0.5}, "not an array"),
         ({"forecast": ([1, 2], np.zeros((2, 3, 2))), "plan_step_s": 0.5}, ""),
         ({"forecast": [1, 2, 3], "plan_step_s": 0.5}, "not a pair"),
         ({"forecast": ([1], np.zeros((2, 3, 2))), "plan_step_s": 0.5}, "a forecast of 2 people with ids"),

@@ -218,7 +218,7 @@ def test_a_person_who_is_not_there_is_refused(person: int) -> None:
 
 
 def test_a_scenario_without_people_is_refused() -> None:
-    with pytest.raises(BadInput, match="nobody is there"):
+    with pytest.raises(BadInput, match="nobody is present"):
         LiveEpisode(meeting(crowd=[]), "stop")
 
 
