@@ -7,8 +7,9 @@ from textwrap import dedent
 
 import pytest
 
+from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.suites.files import FileSuite, load_suite, merge
+from sidestep.suites.files import FileSuite, choose_options, load_suite, merge, option_names
 from sidestep.types.scenario import ReplayPlacement
 
 ROBOTS = "robots: [{start: [0, 0, 0], goal: [3, 0]}]"
@@ -132,3 +133,18 @@ def test_names_and_paths_that_are_not_there(tmp_path: Path) -> None:
 
 def test_bundled_suites_by_name() -> None:
     assert names("core")
+
+
+def test_a_plug_in_that_is_no_suite_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "table", lambda kind: {"odd": "pathlib:Path"})
+    monkeypatch.setattr("sidestep.suites.files.table", registry.table)
+    with pytest.raises(BadInput, match=r"suite 'odd' .* derive its class from sidestep\.interfaces\.Suite"):
+        load_suite("odd")
+
+
+def test_a_suite_without_options_says_so() -> None:
+    suite = load_suite("core")
+    assert option_names(suite) == ()
+    assert choose_options(suite, {}) is suite
+    with pytest.raises(BadInput, match=r"suite 'core' has no options; leave out suite\.split"):
+        choose_options(suite, {"split": "dev"})
