@@ -7,8 +7,21 @@
 logs. Packs are in ``sidestep.leaderboard``, pictures and pages in ``sidestep.report``.
 """
 
-from sidestep.runs.plan import Plan, PolicyPlan, make_plan
-from sidestep.runs.runner import RunResult, run_benchmark
-from sidestep.runs.score import summarise
+from typing import TYPE_CHECKING
+
+from sidestep._util.on_demand import names_on_demand
+
+if TYPE_CHECKING:
+    from sidestep.runs.plan import Plan, PolicyPlan, make_plan
+    from sidestep.runs.runner import RunResult, run_benchmark
+    from sidestep.runs.score import summarise
 
 __all__ = ["Plan", "PolicyPlan", "RunResult", "make_plan", "run_benchmark", "summarise"]
+
+__getattr__ = names_on_demand(  # the processes of guests import `remote`, and nothing that simulates
+    __name__,
+    {
+        "Plan": "plan", "PolicyPlan": "plan", "make_plan": "plan", "RunResult": "runner", "run_benchmark": "runner",
+        "summarise": "score",
+    },
+)  # fmt: skip

@@ -10,9 +10,22 @@ episodes without the robot; ``check`` tries a policy out.
 what robots see with. Metrics, reports and files are not here: they read records.
 """
 
-from sidestep.simulation.build import World, build_world
-from sidestep.simulation.check import check_policy
-from sidestep.simulation.loop import begin_episode, run_episode, run_episodes
-from sidestep.simulation.worlds import Worlds
+from typing import TYPE_CHECKING
+
+from sidestep._util.on_demand import names_on_demand
+
+if TYPE_CHECKING:
+    from sidestep.simulation.build import World, build_world
+    from sidestep.simulation.check import check_policy
+    from sidestep.simulation.loop import begin_episode, run_episode, run_episodes
+    from sidestep.simulation.worlds import Worlds
 
 __all__ = ["World", "Worlds", "begin_episode", "build_world", "check_policy", "run_episode", "run_episodes"]
+
+__getattr__ = names_on_demand(  # lists of robots and kinds of vehicles import no kernels
+    __name__,
+    {
+        "World": "build", "build_world": "build", "check_policy": "check", "begin_episode": "loop",
+        "run_episode": "loop", "run_episodes": "loop", "Worlds": "worlds",
+    },
+)  # fmt: skip
