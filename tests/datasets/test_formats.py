@@ -353,7 +353,7 @@ def test_damaged_or_foreign_parquet(tmp_path: Path) -> None:
         load_tracks(path, "sidestep")
     with pytest.raises(BadInput, match="none of the known formats"):
         load_tracks(path)
-    for about, message in (('{"version": 2}', "version 2"), ("[]", "broken"), ('{"version": 1}', "'person'")):
+    for about, message in (('{"version": 2}', "version 2"), ("[]", "damaged"), ('{"version": 1}', "'person'")):
         table = pyarrow.table({"a": [1]}).replace_schema_metadata({"sidestep.tracks": about})
         pyarrow.parquet.write_table(table, path)
         with pytest.raises(BadInput, match=message):

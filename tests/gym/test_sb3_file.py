@@ -216,7 +216,7 @@ def test_what_is_no_model(tmp_path: Path, saved: Path) -> None:
     with pytest.raises(BadInput, match="no such file"):
         load_sb3(str(tmp_path / "none.zip"))
     (tmp_path / "text.zip").write_text("text")
-    with pytest.raises(BadInput, match="no file of Stable-Baselines3"):
+    with pytest.raises(BadInput, match="not a Stable-Baselines3 file"):
         load_sb3(str(tmp_path / "text.zip"))
     with zipfile.ZipFile(tmp_path / "empty.zip", "w") as archive:
         archive.writestr("data", "{}")

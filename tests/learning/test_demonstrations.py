@@ -286,7 +286,7 @@ def test_yaw_is_where_the_larger_angles_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"lid_t": None}, r"branch -1/lid_t: missing \(there: .*img_t.*\); every branch needs img_t, lid_t"),
+        ({"lid_t": None}, r"branch -1/lid_t: missing \(found: .*img_t.*\); every branch needs img_t, lid_t"),
         ({"mea_t": np.ones((4, 5))}, r"branch -1/mea_t has shape \(4, 5\), not \(frames, 3\), \(frames, 4\) or"),
         (
             {"img_t": np.zeros((4, 3, 88, 200), np.uint8)},

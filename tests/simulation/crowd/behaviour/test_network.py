@@ -10,16 +10,16 @@ import pytest
 
 from sidestep.errors import BadInput
 from sidestep.simulation.build import build_world
-from sidestep.simulation.crowd.behaviour.network import Ground, Network, behaviour_graph, make_network
+from sidestep.simulation.crowd.behaviour.network import Network, WalkableSpace, behaviour_graph, make_network
 from sidestep.types import Scenario
 from sidestep.types.behaviour import BehaviourGraph, BehaviourPlacement
 from tests.simulation.crowd.behaviour.streets import plus_graph, plus_scene, street
 
-OPEN = Ground(None, np.zeros((0, 4)))
+OPEN = WalkableSpace(None, np.zeros((0, 4)))
 
 
 def network(graph: dict[str, Any], walls: list[list[float]] | None = None) -> Network:
-    ground = OPEN if walls is None else Ground(None, np.array(walls, np.float64))
+    ground = OPEN if walls is None else WalkableSpace(None, np.array(walls, np.float64))
     return make_network(BehaviourGraph.parse(graph, "graph"), ground, 0.25, 0.6, "test")
 
 
