@@ -27,7 +27,7 @@ from sidestep.runs.folder import RESULTS_FILE, episode_path, new_folder
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.provenance import sensor_files
 from sidestep.runs.runner import run_benchmark
-from sidestep.runs.score import score_run, summarise
+from sidestep.runs.score import score_run, summary_document
 from sidestep.simulation.session import DEFAULT_NEEDS, Session
 from sidestep.suites.files import FileSuite, base_of, choose_options, load_suite
 from sidestep.types.record import EpisodeRecord, Mode
@@ -153,7 +153,7 @@ class Run:
         scored = self.finished.table if dialect is None else self.finished.scores(dialect)
         from sidestep.report.terminal import print_summary
 
-        return Document(summarise(scored), print_summary)
+        return Document(summary_document(scored), print_summary)
 
     def compare(
         self, *others: Run | str | Path, metrics: Sequence[str] | None = None, baseline: str | None = None

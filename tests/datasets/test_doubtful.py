@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from sidestep.cli.app import app
 from sidestep.datasets import link_tracklets, load_dataset, load_tracks
 from sidestep.datasets.install import add_dataset
-from sidestep.datasets.sanity import absurdities, describe
+from sidestep.datasets.sanity import absurdities, describe_tracks
 from sidestep.errors import BadInput
 from sidestep.types.tracks import Tracks
 
@@ -111,10 +111,10 @@ def cut(pieces: int, people: int = 6) -> tuple[Tracks, int]:
 
 def test_tracklets_are_said_and_linked(user_data: Path, tmp_path: Path) -> None:
     tracks, people = cut(3)
-    assert "18 of 18 people have 20 annotations each: tracklets" in " ".join(describe(tracks)["warnings"])
+    assert "18 of 18 people have 20 annotations each: tracklets" in " ".join(describe_tracks(tracks)["warnings"])
     linked = link_tracklets(tracks)
     assert len(linked.people) == people
-    assert describe(linked)["tracklets"] == 0
+    assert describe_tracks(linked)["tracklets"] == 0
     assert np.array_equal(np.sort(linked.time), np.sort(tracks.time))
     for person in linked.people:  # each is one straight walk
         assert np.ptp(linked.position[linked.person == person, 1]) == 0.0

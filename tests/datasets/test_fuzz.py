@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep.datasets import load_tracks
-from sidestep.datasets.sanity import describe
+from sidestep.datasets.sanity import describe_tracks
 from sidestep.errors import BadInput
 from tests.datasets.conftest import FILES, OPTIONS, write
 
@@ -39,4 +39,4 @@ def test_damaged_files(tmp_path_factory: pytest.TempPathFactory, name: str, data
             assert path.name in message
         else:
             assert np.isfinite(tracks.position).all()
-            assert describe(tracks)["people"] == len(tracks.people)
+            assert describe_tracks(tracks)["people"] == len(tracks.people)

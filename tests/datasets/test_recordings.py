@@ -10,7 +10,7 @@ import pytest
 
 from sidestep import registry
 from sidestep.datasets import detect_format, find_dataset, load_dataset, load_tracks
-from sidestep.datasets.sanity import describe
+from sidestep.datasets.sanity import describe_tracks
 from sidestep.datasets.sidestep_tracks import SIDESTEP
 from sidestep.datasets.sources import DATASETS
 from sidestep.errors import BadInput
@@ -40,7 +40,7 @@ def test_people(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "speed"), list(MEAN_SPEEDS.items()))
 def test_mean_speeds(name: str, speed: float) -> None:
-    assert describe(need(name))["mean_speed_mps"] == pytest.approx(speed, abs=0.006)
+    assert describe_tracks(need(name))["mean_speed_mps"] == pytest.approx(speed, abs=0.006)
 
 
 def test_the_clock_of_every_obsmat_is_in_its_velocities(tmp_path: Path) -> None:
@@ -60,10 +60,10 @@ def test_eth_at_25_frames_is_flagged() -> None:
     need("eth-biwi")
     path = find_dataset("eth-biwi")
     assert path is not None
-    about = describe(load_tracks(path, rate_hz=25.0))
+    about = describe_tracks(load_tracks(path, rate_hz=25.0))
     assert about["mean_speed_mps"] == pytest.approx(2.39, abs=0.01)
     assert "the clock looks 1.67 times too fast" in about["warnings"][0]
-    assert not any("clock" in warning for warning in describe(need("eth-biwi"))["warnings"])
+    assert not any("clock" in warning for warning in describe_tracks(need("eth-biwi"))["warnings"])
 
 
 def differences(splines: Tracks, other: Tracks, frames_late: float) -> FloatArray:

@@ -99,9 +99,9 @@ def crossroads(folder: Path) -> bytes:
 def tracks(path: Path, format_name: str) -> None:
     """Recorded tracks, and what is said about them."""
     from sidestep.datasets import load_tracks
-    from sidestep.datasets.sanity import describe
+    from sidestep.datasets.sanity import describe_tracks
 
-    describe(load_tracks(path, format_name, **OPTIONS.get(format_name, {})))
+    describe_tracks(load_tracks(path, format_name, **OPTIONS.get(format_name, {})))
 
 
 def recording(format_name: str, folder: Path) -> Prepared:

@@ -12,7 +12,7 @@ from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.policies.ilqr import picture as eye
 from sidestep.policies.ilqr.policy import IlqrSettings
-from sidestep.policies.mpc.field import Ground
+from sidestep.policies.mpc.field import GoalFields
 from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord, Outcome, RobotState
@@ -126,12 +126,12 @@ def test_a_file_that_is_no_network_is_refused(tmp_path: Path) -> None:
         registry.make_policy("ilqr_bc", {"file": str(file)})
 
 
-def _open_ground() -> Ground:
+def _open_ground() -> GoalFields:
     """Solid where y > 2; the goal at (8, 0)."""
     axis = np.arange(-10.0, 10.01, 0.1)
     x, y = np.meshgrid(axis, axis)
     left = np.maximum(np.hypot(x - 8.0, y), 1e-9)
-    return Ground(2.0 - y, left, (x - 8.0) / left, y / left, -10.0, -10.0, 0.1)
+    return GoalFields(2.0 - y, left, (x - 8.0) / left, y / left, -10.0, -10.0, 0.1)
 
 
 def test_the_picture_shows_walls_people_and_path_in_the_robots_frame() -> None:

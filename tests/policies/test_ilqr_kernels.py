@@ -31,7 +31,7 @@ from sidestep.policies.ilqr.controller import (
     state_cost,
 )
 from sidestep.policies.ilqr.reference import fill_reference
-from sidestep.policies.mpc.field import Ground
+from sidestep.policies.mpc.field import GoalFields
 
 LIMITS = Limits(1.2, 1.0, 1.5, 3.0, 5.0)
 WIDE = Limits(1e6, 1e6, 1e9, 1e9, 1e9)
@@ -39,12 +39,12 @@ NOTHING = Weights(0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1e
 ALL = Weights(1.0, 0.7, 0.3, 0.02, 0.05, 0.01, 30.0, 0.1, 8.0, 0.5, 0.1, 2.0, 4.0, 40.0, 0.3, 0.2)
 
 
-def ground(slope: float = 0.0, level: float = 100.0) -> Ground:
+def ground(slope: float = 0.0, level: float = 100.0) -> GoalFields:
     """Open ground with the goal at (8, 0); the clearance is ``level`` + ``slope`` · y."""
     axis = np.arange(-10.0, 10.01, 0.1)
     x, y = np.meshgrid(axis, axis)
     left = np.maximum(np.hypot(x - 8.0, y), 1e-9)
-    return Ground(level + slope * y, left, (x - 8.0) / left, y / left, -10.0, -10.0, 0.1)
+    return GoalFields(level + slope * y, left, (x - 8.0) / left, y / left, -10.0, -10.0, 0.1)
 
 
 def people(*lines: list[float]) -> CrowdPaths:

@@ -7,7 +7,7 @@ import pytest
 
 from sidestep.policies.crowd_forecast import CrowdPaths
 from sidestep.policies.mpc import field as rows
-from sidestep.policies.mpc.field import Ground, ground_to
+from sidestep.policies.mpc.field import GoalFields, ground_to
 from sidestep.policies.mpc.planner import HALF_LEG_TIMES, leg_moves, make_window, search_window
 from sidestep.policies.mpc.smooth import (
     INTERVALS,
@@ -37,13 +37,13 @@ def bent(path: np.ndarray, times: np.ndarray) -> CrowdPaths:
     return CrowdPaths(line, (path - line[0, :2] - times[:, None] * line[0, 2:4])[None])
 
 
-def open_ground(goal: tuple[float, float]) -> Ground:
+def open_ground(goal: tuple[float, float]) -> GoalFields:
     """Clearance, distance left and its gradient on a grid about the origin."""
     cell, axis = 0.1, np.arange(-10.0, 10.01, 0.1)
     x, y = np.meshgrid(axis, axis)
     left = np.hypot(x - goal[0], y - goal[1])
     safe = np.maximum(left, 1e-9)
-    return Ground(np.full(left.shape, 100.0), left, (x - goal[0]) / safe, (y - goal[1]) / safe, -10.0, -10.0, cell)
+    return GoalFields(np.full(left.shape, 100.0), left, (x - goal[0]) / safe, (y - goal[1]) / safe, -10.0, -10.0, cell)
 
 
 def weights(goal: tuple[float, float]) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 
 from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.policies.mpc.field import Ground
+from sidestep.policies.mpc.field import GoalFields
 from sidestep.policies.oracle import KnownFuture, meets_people, meets_wall
 from sidestep.simulation import run_episode
 from sidestep.types import Outcome
@@ -101,7 +101,7 @@ def test_absent_people_are_met_only_when_they_come() -> None:
 
 def test_a_thin_wall_is_met() -> None:
     grid = np.tile(np.abs(np.arange(11) - 5.0) / 10, (11, 1))  # room beside a wall at x = 0.5
-    ground = Ground(grid, grid, grid, grid, 0.0, 0.0, 0.1)
+    ground = GoalFields(grid, grid, grid, grid, 0.0, 0.0, 0.1)
     assert meets_wall(0.0, 0.5, 1.0, 0.5, ground, 0.2)
     assert not meets_wall(0.0, 0.0, 0.0, 1.0, ground, 0.2)
 

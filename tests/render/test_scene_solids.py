@@ -13,7 +13,7 @@ from sidestep.render.scene.build import MAKERS, furniture_kind
 from sidestep.render.scene.building import add_building
 from sidestep.render.scene.furniture import FurniturePiece
 from sidestep.render.scene.layout import Footprint, words
-from sidestep.render.scene.solids import HEAD_ROOM, Frame, MeshBuilder, blob, disc, prism, triangulate
+from sidestep.render.scene.solids import HEAD_ROOM, MeshBuilder, OrientedRectangle, blob, disc, prism, triangulate
 from sidestep.types.scene import Region
 from tests.render.meshes import area_vectors, corners, flat_pictures, overlaps_in_plane, volumes
 
@@ -41,7 +41,7 @@ SIZES = {
 def make(name: str, footprint: shapely.Polygon, seed: int = 0, indoor: bool = False, z: float = 0.0):
     builder = MeshBuilder()
     maker, height = MAKERS[name]
-    frame = Frame.about(footprint, z)
+    frame = OrientedRectangle.about(footprint, z)
     with builder.object():
         maker(builder, FurniturePiece(footprint, frame, height, np.random.default_rng(seed), frozenset(), indoor, z))
     return builder.finish(indoor)
@@ -154,5 +154,5 @@ CASES = [
 @pytest.mark.parametrize(("name", "shape", "indoor", "expected"), CASES)
 def test_the_choice_follows_name_then_shape(name, shape, indoor, expected):
     region = Region(kind="obstacle", name=name, polygon=tuple(shape.exterior.coords)[:-1])
-    thing = FurniturePiece(shape, Frame.about(shape), 1.0, np.random.default_rng(0), words(name), indoor)
+    thing = FurniturePiece(shape, OrientedRectangle.about(shape), 1.0, np.random.default_rng(0), words(name), indoor)
     assert furniture_kind(Footprint(region, shape), thing) == expected

@@ -22,7 +22,7 @@ from sidestep.metrics.rates import RATES
 from sidestep.metrics.score import EpisodeScores
 from sidestep.metrics.statistics import wilson
 from sidestep.report import write_report
-from sidestep.report.summary import metric_column, summarise
+from sidestep.report.summary import metric_column, summarise_episodes
 from sidestep.report.table_model import Cell
 from sidestep.runs.compare import compare_runs
 from sidestep.types.outcome import Outcome
@@ -142,7 +142,7 @@ def test_the_edges_are_alike_in_summaries_and_tables_of_papers(case: str, unit: 
     rows = scores(values, unit, clusters)
     assert alone == (aggregate(rows).policies["a"].estimate("x") if rows else Estimate())
     if rows:
-        [column] = summarise(rows).columns
+        [column] = summarise_episodes(rows).columns
         assert column.cells["a"].estimate == alone
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.prediction.bootstrap import Bootstrap, Metric
+from sidestep.prediction.bootstrap import Bootstrap, ResampledMetric
 from sidestep.prediction.tables import difference_table, optimal_table, score_table, ungrouped
 from sidestep.report.table_writer import comma_separated, latex, markdown
 
@@ -20,7 +20,7 @@ def made(irs: list[list[float]], missing: list[int] | None = None) -> Bootstrap:
     for m, count in enumerate(missing or ()):
         drawn[m, 0, :count] = np.nan
     without = value[..., None] + rng.uniform(-0.01, 0.01, (2, 2, 20))
-    metric = Metric("irs", value, drawn, without)
+    metric = ResampledMetric("irs", value, drawn, without)
     return Bootstrap(MODELS, np.array([1.0, 4.0]), 20, {"irs": metric})
 
 

@@ -18,7 +18,7 @@ from sidestep.report.summary import (
     comparable,
     contact_free,
     pareto_front,
-    summarise,
+    summarise_episodes,
     summarise_suites,
 )
 from sidestep.report.table_model import significant
@@ -49,7 +49,7 @@ EPISODES = [
 
 
 def test_means_are_over_valid_episodes_and_all_are_counted() -> None:
-    summary = summarise(EPISODES)
+    summary = summarise_episodes(EPISODES)
     time = summary.column("time_to_goal")
     assert time is not None
     fast, kind, lost = (time.cells[policy].estimate for policy in ("fast", "kind", "lost"))
@@ -71,15 +71,15 @@ def many(policy: str, count: int = 12, *, time: float = 8.0, distance: float = 1
 
 
 def test_the_best_is_marked_by_direction() -> None:
-    summary = summarise([*many("fast", time=5.0, distance=0.2), *many("kind", time=9.0)])
+    summary = summarise_episodes([*many("fast", time=5.0, distance=0.2), *many("kind", time=9.0)])
     assert best(summary, "time_to_goal") == ["fast"]
     assert best(summary, "closest_pedestrian_distance") == ["kind"]
     assert best(summary, "success") == []  # alike
 
 
 def test_few_values_have_no_star() -> None:
-    assert best(summarise([*many("a", 9, time=5.0), *many("b", 9)]), "time_to_goal") == []
-    assert best(summarise([*many("a", 10, time=5.0), *many("b", 10)]), "time_to_goal") == ["a"]
+    assert best(summarise_episodes([*many("a", 9, time=5.0), *many("b", 9)]), "time_to_goal") == []
+    assert best(summarise_episodes([*many("a", 10, time=5.0), *many("b", 10)]), "time_to_goal") == ["a"]
 
 
 TOLD, SCANS = '{"pedestrians": "", "map": ""}', '{"lidar": "90 rays, 8 m"}'
@@ -93,7 +93,7 @@ def test_exact_states_take_no_star_from_sensors_only() -> None:
         *many("scans", time=5.0, observes=SCANS),
         *many("scans_worse", time=6.0, observes=SCANS),
     ]
-    summary = summarise(rows)
+    summary = summarise_episodes(rows)
     assert best(summary, "time_to_goal") == ["told", "scans"]
     assert "Two races" in " ".join(summary.notes)
     table = summary.table(summary.key_columns)
@@ -107,7 +107,7 @@ def test_exact_states_take_no_star_from_sensors_only() -> None:
 
 def test_one_with_sensors_only_is_not_starred_for_being_alone() -> None:
     rows = [*many("told", time=1.0, observes=TOLD), *many("scans", time=5.0, observes=SCANS)]
-    assert best(summarise(rows), "time_to_goal") == []
+    assert best(summarise_episodes(rows), "time_to_goal") == []
 
 
 def test_who_sees_nothing_runs_in_both_races() -> None:
@@ -118,8 +118,10 @@ def test_who_sees_nothing_runs_in_both_races() -> None:
         *many("scans", time=5.0, observes=SCANS),
         *many("dummy", time=6.0, observes=SCANS),
     ]
-    assert best(summarise(rows), "time_to_goal") == ["told"]
-    assert best(summarise([*rows, *many("fast", time=0.5, observes='{"goal": ""}')]), "time_to_goal") == ["fast"]
+    assert best(summarise_episodes(rows), "time_to_goal") == ["told"]
+    assert best(summarise_episodes([*rows, *many("fast", time=0.5, observes='{"goal": ""}')]), "time_to_goal") == [
+        "fast"
+    ]
 
 
 def test_success_is_measured_against_the_race() -> None:
@@ -136,11 +138,11 @@ def test_success_is_measured_against_the_race() -> None:
         *many("scans", 10, distance=1.0, observes=SCANS), *lost,
         *many("dummy", 10, distance=0.5, observes=SCANS), *worse,
     ]  # fmt: skip
-    assert best(summarise(rows), "closest_pedestrian_distance") == ["told", "scans"]
+    assert best(summarise_episodes(rows), "closest_pedestrian_distance") == ["told", "scans"]
 
 
 def test_where_nothing_is_known_of_observations_all_run_in_one_race() -> None:
-    summary = summarise([*many("a", time=5.0), *many("b", time=6.0)])
+    summary = summarise_episodes([*many("a", time=5.0), *many("b", time=6.0)])
     assert best(summary, "time_to_goal") == ["a"]
     assert summary.table(summary.key_columns).keys == ()
 
@@ -148,7 +150,7 @@ def test_where_nothing_is_known_of_observations_all_run_in_one_race() -> None:
 def test_privileged_policies_have_no_star_and_are_on_no_front() -> None:
     """The oracle is better in everything: neither marked, nor in the way of the others."""
     rows = [*many("oracle", time=1.0, distance=9.0, privileged=True), *many("a", time=5.0), *many("b", distance=2.0)]
-    summary = summarise(rows)
+    summary = summarise_episodes(rows)
     assert best(summary, "time_to_goal") == ["a"]
     assert best(summary, "closest_pedestrian_distance") == ["b"]
     assert summary.table(summary.key_columns).rows[0].title == "oracle (privileged)"
@@ -156,7 +158,7 @@ def test_privileged_policies_have_no_star_and_are_on_no_front() -> None:
     [chapter] = [write_chapter(summary, dict.fromkeys(summary.policies, "#000000"), [])]
     assert chapter.tradeoff is not None
     assert "by any other policy: a, b." in chapter.tradeoff["caption"]
-    alone = summarise(many("oracle", privileged=True))
+    alone = summarise_episodes(many("oracle", privileged=True))
     assert not any(cell.best for column in alone.columns for cell in column.cells.values())
     assert comparable(alone.episodes) == set()
 
@@ -165,7 +167,7 @@ def test_what_ran_other_episodes_is_not_compared() -> None:
     """Twelve easy seeds are not the same as the first ten of them, nor as other people."""
     easy = many("easy", 10, time=2.0)
     others = many("others", time=1.0, source="recorded")
-    summary = summarise([*many("a", time=5.0), *many("b"), *easy, *others])
+    summary = summarise_episodes([*many("a", time=5.0), *many("b"), *easy, *others])
     assert best(summary, "time_to_goal") == ["a"]
     assert any("easy, others" in note for note in summary.notes)
 
@@ -176,7 +178,7 @@ def test_suites_share_no_table_and_no_row() -> None:
     assert (one.suite, two.suite) == ("suite", "other")
     assert (best(one, "time_to_goal"), best(two, "time_to_goal")) == (["a"], ["b"])
     assert len(one.episodes) == len(two.episodes) == 24
-    mixed = summarise(rows)
+    mixed = summarise_episodes(rows)
     assert not any(cell.best for column in mixed.columns for cell in column.cells.values())
     chapters = [write_chapter(summary, {"a": "#000000", "b": "#111111"}, []) for summary in (one, two)]
     assert [[spot["of"] for row in chapter.heat for spot in row["cells"]] for chapter in chapters] == [[12, 12]] * 2
@@ -193,7 +195,7 @@ def test_a_rate_over_few_metres_is_a_bound_and_never_the_best() -> None:
         }
         return [replace(each, metrics={**each.metrics, **figures}) for each in many(policy)]
 
-    summary = summarise([*drives("stop", 3.0, 0.0), *drives("a", 4.0, 300.0), *drives("b", 6.0, 300.0)])
+    summary = summarise_episodes([*drives("stop", 3.0, 0.0), *drives("a", 4.0, 300.0), *drives("b", 6.0, 300.0)])
     column = summary.column("failures_per_100m")
     assert column is not None
     assert column.cells["stop"].text == "36 in 0 m"
@@ -208,7 +210,7 @@ def test_events_that_never_happened_are_told() -> None:
         *many("a", 3, event="happened"),
         episode("a", 7, time=None, distance=1.0, outcome="off_route", event="missed"),
     ]
-    summary = summarise(rows)
+    summary = summarise_episodes(rows)
     assert summary.events == {"a": {"happened": 3, "missed": 1}}
     assert "Episodes that ended before the event that they stage: a 1 of 4." in summary.notes
 
@@ -216,26 +218,26 @@ def test_events_that_never_happened_are_told() -> None:
 def test_what_success_is_is_told() -> None:
     stop = {"spl": MetricResult.invalid("ratio", STOP_TASK)}
     goal = {"spl": MetricResult(0.9, "ratio")}
-    assert summarise([replace(EPISODES[0], metrics=goal)]).notes == []
-    assert "to stop for the person" in summarise([replace(EPISODES[0], metrics=stop)]).notes[0]
+    assert summarise_episodes([replace(EPISODES[0], metrics=goal)]).notes == []
+    assert "to stop for the person" in summarise_episodes([replace(EPISODES[0], metrics=stop)]).notes[0]
     both = [replace(EPISODES[0], metrics=goal), replace(EPISODES[2], metrics=stop)]
-    assert "in scenarios in which a person asks" in summarise(both).notes[0]
+    assert "in scenarios in which a person asks" in summarise_episodes(both).notes[0]
 
 
 def test_a_policy_that_clearly_fails_is_never_marked() -> None:
     still = [episode("still", seed, time=None, distance=9.0, outcome="timeout") for seed in range(20)]
     able = [episode(name, seed, time=8.0, distance=d) for name, d in (("a", 1.0), ("b", 2.0)) for seed in range(20)]
-    assert best(summarise([*still, *able]), "closest_pedestrian_distance") == ["b"]
+    assert best(summarise_episodes([*still, *able]), "closest_pedestrian_distance") == ["b"]
 
 
 def test_nobody_is_best_among_equals() -> None:
-    alike = summarise([*many("a"), *many("b")])
+    alike = summarise_episodes([*many("a"), *many("b")])
     assert not any(cell.best for column in alike.columns for cell in column.cells.values())
 
 
 def test_the_front_holds_who_is_not_beaten_in_both() -> None:
     slow = [episode("slow", seed, time=12.0, distance=0.5) for seed in (0, 1)]
-    summary = summarise(EPISODES + slow)
+    summary = summarise_episodes(EPISODES + slow)
     across, up = summary.column("time_to_goal"), summary.column("closest_pedestrian_distance")
     assert across is not None
     assert up is not None
@@ -262,7 +264,7 @@ def test_plots_follow_the_theme_and_have_their_own_ids() -> None:
 def test_contact_free_counts_every_episode() -> None:
     """By the number of collisions where it was scored, else by the outcome."""
     counted = replace(EPISODES[2], metrics=EPISODES[2].metrics | {"collisions": MetricResult(2.0, "count")})
-    column = contact_free(summarise([*EPISODES[:2], counted, *EPISODES[3:]]))
+    column = contact_free(summarise_episodes([*EPISODES[:2], counted, *EPISODES[3:]]))
     shares = {policy: (cell.estimate.value, cell.estimate.n) for policy, cell in column.cells.items()}
     assert shares == {"fast": (0.5, 2), "kind": (0.5, 2), "lost": (1.0, 1)}
     assert column.better == "higher"
@@ -273,19 +275,19 @@ def test_short_times_are_shown_in_milliseconds() -> None:
     episodes = [
         replace(EPISODES[0], seed=seed, metrics={"planning_time_avg": MetricResult(time, "s")}) for time, seed in times
     ]
-    column = summarise(episodes).columns[0]
+    column = summarise_episodes(episodes).columns[0]
     assert (column.cells["fast"].text, column.heading) == ("3.00", "Planning time (ms) ↓")
     assert column.cells["fast"].estimate.value == pytest.approx(0.003)
     shorter = [replace(each, metrics={"planning_time_avg": MetricResult(2e-5, "s")}) for each in episodes]
-    column = summarise(shorter).columns[0]
+    column = summarise_episodes(shorter).columns[0]
     assert (column.cells["fast"].text, column.unit, column.csv_unit) == ("20.0", "µs", "s")
-    seconds = summarise(EPISODES).column("time_to_goal")
+    seconds = summarise_episodes(EPISODES).column("time_to_goal")
     assert seconds is not None
     assert (seconds.cells["kind"].text, seconds.heading) == ("10.0", "Time to goal (s) ↓")
 
 
 def test_one_episode_has_no_interval() -> None:
-    cell = summarise(EPISODES[:1]).columns[0].cells["fast"]
+    cell = summarise_episodes(EPISODES[:1]).columns[0].cells["fast"]
     assert cell.interval == ""
     assert cell.estimate.reach == (1.0, 1.0)
 
@@ -321,7 +323,7 @@ def test_numbers_have_three_digits(value: float, text: str) -> None:
 def test_latex_is_escaped_and_marks_the_best() -> None:
     assert tex(r"a_b & 5 % \x{~^}#$") == (r"a\_b \& 5 \% \textbackslash{}x\{\textasciitilde{}\textasciicircum{}\}\#\$")
     lost = [episode("lost", seed, time=None, distance=0.1, outcome="timeout") for seed in range(12)]
-    summary = summarise([*many("a"), *many("my_policy", distance=3.0), *lost])
+    summary = summarise_episodes([*many("a"), *many("my_policy", distance=3.0), *lost])
     table = latex(summary.table(summary.key_columns))
     assert r"my\_policy & " in table
     assert r"\textbf{3.00}" in table
@@ -349,5 +351,5 @@ def test_driving_in_circles_is_no_low_rate_of_failures() -> None:
         return [EpisodeScores("suite", f"s{k}", policy, 0, "timeout", "", metrics) for k in range(12)]
 
     arriving = [*failing("drives", 4.0, 1.0), *failing("fails more", 6.0, 1.0)]
-    assert best(summarise(arriving), "failures_per_100m") == ["drives"]
-    assert best(summarise([*arriving, *failing("circles", 0.0, 0.01)]), "failures_per_100m") == ["drives"]
+    assert best(summarise_episodes(arriving), "failures_per_100m") == ["drives"]
+    assert best(summarise_episodes([*arriving, *failing("circles", 0.0, 0.01)]), "failures_per_100m") == ["drives"]

@@ -19,7 +19,7 @@ from sidestep.runs.compare import Entry, _correct, compare_pair, compare_runs
 from sidestep.runs.finished import FinishedRun, ScoredRun
 from sidestep.runs.folder import load_results
 from sidestep.runs.runner import run_benchmark
-from sidestep.runs.score import score_run, summarise
+from sidestep.runs.score import score_run, summary_document
 from sidestep.types.result import MetricResult
 from tests.runs.fake import fake_episode, fake_plan
 
@@ -212,10 +212,10 @@ def test_wilcoxon_at_the_edges() -> None:
 def test_scoring_again_gives_what_the_run_gave(slow_and_fast: list[Path]) -> None:
     folder = slow_and_fast[0]
     before = (folder / "results.parquet").read_bytes()
-    ran = summarise(FinishedRun(folder).table)
+    ran = summary_document(FinishedRun(folder).table)
     (folder / "results.parquet").unlink()
     scored = score_run(folder)
-    assert summarise(scored) == ran
+    assert summary_document(scored) == ran
     assert (folder / "results.parquet").read_bytes() == before
 
 

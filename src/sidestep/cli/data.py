@@ -110,12 +110,12 @@ def info(
     as_json: AsJson = False,
 ) -> None:
     """Describe a recording and report anything suspicious in it."""
-    from sidestep.datasets.sanity import describe
+    from sidestep.datasets.sanity import describe_tracks
     from sidestep.datasets.sources import known_file
 
     with quiet_stdout(as_json):
         file, tracks, found = _load(path, format_name, _given(rate_hz, homography, pixels, link))
-        about = describe(tracks, known_file(file), rate_hz) | {"format": found}
+        about = describe_tracks(tracks, known_file(file), rate_hz) | {"format": found}
     if as_json:
         print_json({"info": about})
         return
@@ -190,9 +190,9 @@ def _print_report(about: dict[str, Any]) -> None:
 
 def _report_added(added: Added, as_json: bool) -> None:
     """Print what was installed and where, and describe it."""
-    from sidestep.datasets.sanity import describe
+    from sidestep.datasets.sanity import describe_tracks
 
-    about = describe(added.tracks, added.known)
+    about = describe_tracks(added.tracks, added.known)
     entry = {
         "name": added.name,
         "path": str(added.path),

@@ -87,7 +87,7 @@ def import_(
     from sidestep.report.terminal import print_summary
     from sidestep.runs.finished import FinishedRun
     from sidestep.runs.from_logs import import_logs
-    from sidestep.runs.score import summarise
+    from sidestep.runs.score import summary_document
 
     with quiet_stdout(as_json):
         build = _build_options(
@@ -98,7 +98,7 @@ def import_(
             time_unit=time_unit,
         )  # fmt: skip
         imported = import_logs(logs, out, build, format_name=format_name, read=read, on_message=say)
-        summary = summarise(FinishedRun(out).table)
+        summary = summary_document(FinishedRun(out).table)
     if as_json:
         records = [
             {"scenario": record.scenario.name, "outcome": record.outcome.value, "digest": record.digest}

@@ -22,11 +22,11 @@ def score(
     """Compute the metrics of the records of RUN, without simulating."""
     from sidestep.leaderboard.unpack import opened_runs
     from sidestep.report.terminal import print_summary
-    from sidestep.runs.score import score_run, summarise
+    from sidestep.runs.score import score_run, summary_document
 
     with quiet_stdout(as_json), opened_runs([run]) as [opened]:
         scored = score_run(opened, dialect, metric or None)
-        summary = summarise(scored) | {"run": str(run)}
+        summary = summary_document(scored) | {"run": str(run)}
     for message in scored.unreadable:
         say(f"not scored: {message}")
     if as_json:

@@ -146,7 +146,7 @@ class Pieces:
         return np.asarray(np.bincount(which, self.length) / np.bincount(which, self.span))
 
 
-def describe(tracks: Tracks, known: Dataset | None = None, fps: float | None = None) -> dict[str, Any]:
+def describe_tracks(tracks: Tracks, known: Dataset | None = None, fps: float | None = None) -> dict[str, Any]:
     """Figures about recorded people, and warnings.
 
     ``mean_speed_mps``: mean over people of length walked ÷ time present. ``mean_density``: time-averaged number of

@@ -12,7 +12,7 @@ from typing import Any
 from sidestep.leaderboard.entries import OPEN, BoardEntry, coverage, split_of, verified_json
 from sidestep.metrics.observed import CLASS_WORDS, INFORMED, ObservationClass, observes_json
 from sidestep.metrics.ranking import Ranked, rank
-from sidestep.report.summary import Summary, summarise
+from sidestep.report.summary import Summary, summarise_episodes
 from sidestep.runs.compare import Entry, compare_pair
 
 
@@ -138,7 +138,7 @@ def _group(track: str, name: str, entries: list[BoardEntry], rank_by: str, race:
     entries = sorted(entries, key=lambda entry: order.get(entry.label, len(order)))
     episodes = [replace(episode, policy=entry.label) for entry in entries for episode in entry.episodes]
     covered = coverage(entries[0].plan)
-    return Group(name, track, tuple(entries), ranks, rank_by, summarise(episodes), covered, race)
+    return Group(name, track, tuple(entries), ranks, rank_by, summarise_episodes(episodes), covered, race)
 
 
 def _ranks(entries: Sequence[BoardEntry], rank_by: str) -> dict[str, Ranked]:

@@ -25,7 +25,7 @@ from sidestep.metrics.score import load_metrics
 from sidestep.render.top_view import palette
 from sidestep.report.html import write_report
 from sidestep.report.selection import policy_colours
-from sidestep.report.summary import Summary, summarise
+from sidestep.report.summary import Summary, summarise_episodes
 from sidestep.report.viewer.page import style, templates
 from sidestep.runs.finished import FinishedRun
 from sidestep.runs.folder import safe_name
@@ -196,7 +196,7 @@ def _write_pages(board: Board, metric: Metric, out: Path) -> None:
 
 
 def _alone(entry: BoardEntry) -> Summary:
-    return summarise(entry.episodes)
+    return summarise_episodes(entry.episodes)
 
 
 def outcome_parts(entry: BoardEntry) -> list[dict[str, Any]]:

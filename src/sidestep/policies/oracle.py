@@ -19,7 +19,7 @@ from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
 from sidestep.kernels.dynamics import heading_to
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.policies.mpc.field import Ground, grid_over, ground_to, sample_clearance
+from sidestep.policies.mpc.field import GoalFields, grid_over, ground_to, sample_clearance
 from sidestep.types import HolonomicVelocity, Observation, Task
 from sidestep.types.base import FloatArray, IntArray
 
@@ -84,7 +84,7 @@ def meets_people(ax: float, ay: float, bx: float, by: float, first: int, steps: 
 
 
 @kernel
-def meets_wall(ax: float, ay: float, bx: float, by: float, ground: Ground, least: float) -> bool:
+def meets_wall(ax: float, ay: float, bx: float, by: float, ground: GoalFields, least: float) -> bool:
     """Whether the clearance along a segment falls below ``least``, sampled every half cell or by the clearance there
     is."""
     clearance, cell = ground.clearance, ground.cell
@@ -102,7 +102,9 @@ def meets_wall(ax: float, ay: float, bx: float, by: float, ground: Ground, least
 
 
 @inlined
-def _mark_danger(danger: IntArray, future: KnownFuture, first: int, steps: int, ground: Ground, reach_m: float) -> None:
+def _mark_danger(
+    danger: IntArray, future: KnownFuture, first: int, steps: int, ground: GoalFields, reach_m: float
+) -> None:
     """Mark the cells from which a leg could come near somebody."""
     position, x0, y0, cell = future.position, ground.x0, ground.y0, ground.cell
     danger[:, :] = 0
@@ -123,7 +125,7 @@ def _mark_danger(danger: IntArray, future: KnownFuture, first: int, steps: int, 
 
 @kernel
 def earliest_arrival(
-    ground: Ground, least: float, start: tuple[int, int], goal_radius: float, speed: float, reach: float,
+    ground: GoalFields, least: float, start: tuple[int, int], goal_radius: float, speed: float, reach: float,
     future: KnownFuture, steps: int, latest: float, memory: SearchMemory,
 ) -> Any:  # fmt: skip
     """Search the layers; returns (layer, row, column) of the arrival, or of the survivor nearest to the goal in the
@@ -210,7 +212,7 @@ def trace_back(layer: int, i: int, j: int, reach: float, parent: IntArray, cells
 
 
 @kernel
-def pull_straight(points: FloatArray, steps: int, future: KnownFuture, ground: Ground, least: float) -> None:
+def pull_straight(points: FloatArray, steps: int, future: KnownFuture, ground: GoalFields, least: float) -> None:
     """Replace pieces of a path by straight ones at constant speed where nobody and nothing is met, in place.
 
     Going slower along a straight line needs no more speed than the path it replaces.

@@ -6,7 +6,7 @@ tracks where there are no clips. All predictors get the same draws: differences 
 the same name are networks of one kind that were trained with different seeds: the value of the kind is the mean over
 its S networks, and in every resample S networks are drawn with replacement as well. Intervals are BCa (Efron, J. Am.
 Stat. Assoc. 82, 1987) with the jackknife over clips and seeds. A resample in which a metric has no value (no positives
-are left) is left out of that metric's quantiles and counted in ``Metric.undefined``.
+are left) is left out of that metric's quantiles and counted in ``ResampledMetric.undefined``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WEIGHTS_AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Metric:
+class ResampledMetric:
     """One metric of M kinds of predictor at H horizons: values, resampled values, and values without each cluster."""
 
     name: str
@@ -75,7 +75,7 @@ class Bootstrap:
     models: tuple[str, ...]
     horizons_s: FloatArray  # (H,)
     tracks: int
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, ResampledMetric]
     clusters: int = 0
     """What was resampled: clips, or tracks."""
     over: str = "tracks"
@@ -162,7 +162,7 @@ def bootstrap_scores(
     found = {}
     for name, estimate in made.items():
         each, left = estimate(everybody)[..., 0], estimate(leave_out)
-        found[name] = Metric(
+        found[name] = ResampledMetric(
             name,
             np.stack([each[rows].mean(axis=0) for rows in members]),
             np.concatenate(drawn[name], axis=2),

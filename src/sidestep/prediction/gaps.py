@@ -149,7 +149,7 @@ class GapSummary:
         }
 
 
-def summarise(encounters: Sequence[Encounter]) -> GapSummary:
+def summarise_gaps(encounters: Sequence[Encounter]) -> GapSummary:
     """The distribution over all encounters."""
     gaps = np.sort(np.array([each.gap_s for each in encounters if each.gap_s is not None], np.float64))
     bins = round(LONGEST_S / BIN_S)
@@ -226,7 +226,7 @@ def choose_scenes(data: Interactions, encounters: Sequence[Encounter]) -> tuple[
     more and with a second to see before the corridor is entered.
     """
     places = path_places(data)
-    median = summarise(encounters).quartiles[1]
+    median = summarise_gaps(encounters).quartiles[1]
     chosen: dict[str, tuple[float, Scene]] = {}
     for encounter in encounters:
         if encounter.gap_s is None:

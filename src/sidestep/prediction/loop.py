@@ -109,7 +109,7 @@ def scored_splits(
 
 
 @dataclass(frozen=True, eq=False)
-class Drive:
+class LoopEpisode:
     """The measures of one episode."""
 
     driver: str
@@ -161,7 +161,7 @@ def drive_all(
     workers: int,
     progress: ProgressCallback,
     limit: int | None = None,
-) -> list[Drive]:
+) -> list[LoopEpisode]:
     """Drive the scenarios of a suite with every driver (label → settings of ``anticipatory``), the human-like driver
     and, once, without people; and measure all episodes. Runs are kept below ``out`` and resumed from there. ``limit``:
     number of scenarios, the first ones."""
@@ -186,12 +186,12 @@ def drive_all(
     return found
 
 
-def measure_drive(record: EpisodeRecord, empty: EpisodeRecord, driver: str) -> Drive:
+def measure_drive(record: EpisodeRecord, empty: EpisodeRecord, driver: str) -> LoopEpisode:
     """Measure one episode against the empty drive of its scenario."""
     braking, needless, hardest = _braking(record, empty)
     encounters = find_encounters(interactions_of([record]))
     gaps = [np.inf if each.gap_s is None else each.gap_s for each in encounters]
-    return Drive(
+    return LoopEpisode(
         driver=driver,
         suite=record.scenario.suite,
         scenario=record.scenario.name,

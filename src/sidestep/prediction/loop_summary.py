@@ -17,7 +17,7 @@ from sidestep.errors import BadInput
 from sidestep.metrics.statistics import FEW_CLUSTERS, normal_quantile
 from sidestep.prediction.bootstrap import HEADLINES, HIGHER_IS_BETTER, Bootstrap
 from sidestep.prediction.gaps import BIN_S, LONGEST_S
-from sidestep.prediction.loop import HUMAN, SHORT_GAP_S, Drive
+from sidestep.prediction.loop import HUMAN, SHORT_GAP_S, LoopEpisode
 from sidestep.prediction.working_points import FEW_ALARMS, WorkingPoint
 from sidestep.types.base import FloatArray
 
@@ -60,7 +60,7 @@ class Outcomes:
 class _Tally:
     """Sums per driver and scenario, so that outcomes follow from how often each scenario counts."""
 
-    def __init__(self, drives: Sequence[Drive]) -> None:
+    def __init__(self, drives: Sequence[LoopEpisode]) -> None:
         self.drivers = tuple(dict.fromkeys(each.driver for each in drives))
         clusters = list(dict.fromkeys((each.suite, each.scenario) for each in drives))
         self.clusters = len(clusters)
@@ -113,7 +113,7 @@ class _Tally:
         return {name: found[name] for name in OUTCOMES if name in found}
 
 
-def summarise_drives(drives: Sequence[Drive], resamples: int = RESAMPLES, seed: int = 0) -> Outcomes:
+def summarise_drives(drives: Sequence[LoopEpisode], resamples: int = RESAMPLES, seed: int = 0) -> Outcomes:
     """Outcomes of every driver. All must have driven the same scenarios with the same seeds."""
     episodes: dict[str, set[tuple[str, str, int]]] = {}
     for each in drives:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import isfinite
 
 from sidestep.metrics.estimates import Estimate
-from sidestep.prediction.bootstrap import CONFIDENCE, HIGHER_IS_BETTER, PAIR_CONFIDENCE, Bootstrap, Metric
+from sidestep.prediction.bootstrap import CONFIDENCE, HIGHER_IS_BETTER, PAIR_CONFIDENCE, Bootstrap, ResampledMetric
 from sidestep.report.table_model import (
     ARROWS,
     HERE,
@@ -82,7 +82,7 @@ def _estimate(value: float, low: float, high: float, tracks: int) -> Estimate:
     return Estimate(value, low if bounded else None, high if bounded else None, tracks, tracks)
 
 
-def _missing(bootstrap: Bootstrap, metric: Metric) -> list[str]:
+def _missing(bootstrap: Bootstrap, metric: ResampledMetric) -> list[str]:
     """Notes on values that do not exist, and on resamples without one; one note where it is the same for all."""
     notes = []
     for h, seconds in enumerate(bootstrap.horizons_s.tolist()):
@@ -96,7 +96,7 @@ def _missing(bootstrap: Bootstrap, metric: Metric) -> list[str]:
     return notes
 
 
-def _why_missing(metric: Metric, m: int, h: int) -> str:
+def _why_missing(metric: ResampledMetric, m: int, h: int) -> str:
     if not isfinite(float(metric.value[m, h])):
         return "no value, because there are no positives, no negatives or no moments."
     undefined = int(metric.undefined[m, h])

@@ -240,10 +240,10 @@ def _style(unit: str, estimates: Iterable[Estimate]) -> tuple[NumberFormat, str]
 def summarise_suites(episodes: Sequence[EpisodeScores]) -> list[Summary]:
     """One summary per suite, in the order of the episodes: numbers of two suites do not belong into one table."""
     suites = dict.fromkeys(episode.suite for episode in episodes)
-    return [summarise([episode for episode in episodes if episode.suite == suite]) for suite in suites]
+    return [summarise_episodes([episode for episode in episodes if episode.suite == suite]) for suite in suites]
 
 
-def summarise(episodes: Sequence[EpisodeScores]) -> Summary:
+def summarise_episodes(episodes: Sequence[EpisodeScores]) -> Summary:
     """Aggregate the episodes of one suite over scenarios and seeds, per policy."""
     suites = dict.fromkeys(episode.suite for episode in episodes)
     units = {name: result.unit for episode in episodes for name, result in episode.metrics.items()}

@@ -14,14 +14,14 @@ from sidestep._util.on_demand import names_on_demand
 if TYPE_CHECKING:
     from sidestep.runs.plan import Plan, PolicyPlan, make_plan
     from sidestep.runs.runner import RunResult, run_benchmark
-    from sidestep.runs.score import summarise
+    from sidestep.runs.score import summary_document
 
-__all__ = ["Plan", "PolicyPlan", "RunResult", "make_plan", "run_benchmark", "summarise"]
+__all__ = ["Plan", "PolicyPlan", "RunResult", "make_plan", "run_benchmark", "summary_document"]
 
 __getattr__ = names_on_demand(  # the processes of guests import `remote`, and nothing that simulates
     __name__,
     {
         "Plan": "plan", "PolicyPlan": "plan", "make_plan": "plan", "RunResult": "runner", "run_benchmark": "runner",
-        "summarise": "score",
+        "summary_document": "score",
     },
 )  # fmt: skip

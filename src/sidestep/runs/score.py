@@ -29,7 +29,7 @@ METRIC_KEYS = ("n", "mean", "sd", "low", "high", "unit", "direction")
 RATE_KEYS = ("bound", "count", "metres")
 
 
-def summarise(run: ScoredRun) -> dict[str, Any]:
+def summary_document(run: ScoredRun) -> dict[str, Any]:
     """``metrics`` are over valid episodes, ``episodes`` counts all; a figure that does not exist is null. Where a
     folder holds records of several suites, ``suites`` has the same of each: numbers of two suites do not belong
     together."""
@@ -82,7 +82,7 @@ def summarise_run(result: RunResult) -> dict[str, Any]:
     """The summary of a run that has just ended. A policy all of whose episodes were skipped is there with
     none."""
     source = common_source(scenario.source for scenario in result.plan.scenarios)
-    document = summarise(ScoredRun(result.folder, result.plan.suite, source, result.dialect, result.episodes))
+    document = summary_document(ScoredRun(result.folder, result.plan.suite, source, result.dialect, result.episodes))
     nothing = {
         "episodes": 0,
         "outcomes": {outcome.value: 0 for outcome in Outcome},

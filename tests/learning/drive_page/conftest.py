@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from sidestep.learning.demonstrations import DemonstrationWriter
 from sidestep.learning.drive_page.episodes import HandDriving, HandPlan
-from sidestep.learning.drive_page.messages import Frame, unpack_frame
+from sidestep.learning.drive_page.messages import FrameHeader, unpack_frame
 from sidestep.learning.drive_page.server import DriveServer, make_app
 
 TOKEN = "a-token-of-the-tests"
@@ -47,7 +47,7 @@ class Page:
     def request(self, what: str) -> None:
         self.say(type="wish", what=what)
 
-    def frame(self) -> tuple[Frame, dict[str, bytes]]:
+    def frame(self) -> tuple[FrameHeader, dict[str, bytes]]:
         """The next frame, shown and answered."""
         while True:
             received = self.socket.receive()
@@ -61,7 +61,7 @@ class Page:
             self.say(type="controls", number=self.number, seen=frame.frame, **self.controls)
             return frame, pictures
 
-    def until(self, wanted: Callable[[Frame], bool]) -> Frame:
+    def until(self, wanted: Callable[[FrameHeader], bool]) -> FrameHeader:
         """Go on until a frame is wanted."""
         for _ in range(2000):
             frame, _ = self.frame()

@@ -15,7 +15,7 @@ from sidestep.learning.drive_page.messages import (
     LONGEST,
     DriverControls,
     EpisodeRequest,
-    Frame,
+    FrameHeader,
     View,
     pack_frame,
     read_message,
@@ -87,7 +87,7 @@ def test_everything_in_range_is_read(steer: float, throttle: float, brake: float
 
 
 def test_a_frame_comes_out_as_it_went_in() -> None:
-    frame = Frame(
+    frame = FrameHeader(
         frame=7, follows=3, phase="driving", task="turn left", scenario="scene0-pose1-left", weather="WetNoon", seed=4,
         episode=2, time_s=1.5, time_limit_s=50.0, speed_mps=3.25, command=(1, 2), controls=(0.5, 1.0, 0.0), pace=0.97,
         kept_episodes=1, kept_frames=200,

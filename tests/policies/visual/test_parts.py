@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.policies.visual.inputs import InputMaker, PointGoals, point_numbers, random_picture, text_tensor
-from sidestep.policies.visual.memory import Frame, Memory, Odometry, from_frame, into_frame
+from sidestep.policies.visual.memory import CameraFrame, Memory, Odometry, from_frame, into_frame
 from sidestep.policies.visual.outputs import denoised, squared_cosine_betas
 from sidestep.policies.visual.picture import coloured, fitted, picture_tensors, resized
 from sidestep.policies.visual.policy import Track, arc_velocity
@@ -101,13 +101,13 @@ def test_separate_pictures_and_normalisation() -> None:
 def test_memory_finds_the_nearest_moments_and_repeats_the_first() -> None:
     memory = Memory(2.0)
     for k in range(8):
-        memory.add(Frame(0.25 * k, flat(k), STILL))
+        memory.add(CameraFrame(0.25 * k, flat(k), STILL))
     assert [frame.time for frame in memory.history(3, 0.5) if frame] == [0.75, 1.25, 1.75]
     assert memory.history(6, 0.5)[:2] == [None, None]
     maker = InputMaker(spec(image={"width": 4, "height": 2, "rate_hz": 4, "history": {"frames": 3}}), 0, 1.0, "paper")
     fresh = Memory(1.0)
-    fresh.add(Frame(0.0, flat(51), STILL))
-    fresh.add(Frame(0.25, flat(102), STILL))
+    fresh.add(CameraFrame(0.0, flat(51), STILL))
+    fresh.add(CameraFrame(0.25, flat(102), STILL))
     assert maker.make(fresh, Observation(0.25, STILL))["image"][0, ::3, 0, 0] == pytest.approx([0.2, 0.2, 0.4])
 
 
@@ -183,7 +183,7 @@ def test_more_inputs() -> None:
     maker = InputMaker(spec(goal={"kind": "point"}, extra=extra), 0, 1.0, "true")
     memory = Memory(1.0)
     for k in range(3):
-        memory.add(Frame(0.2 * k, flat(0), RobotState(0.3 * k, 0.0, 0.0, 1.5, 0.0, 0.25)))
+        memory.add(CameraFrame(0.2 * k, flat(0), RobotState(0.3 * k, 0.0, 0.0, 1.5, 0.0, 0.25)))
     now = Observation(0.4, memory.now.robot, goal=(1.6, 2.0))
     inputs = maker.make(memory, now)
     assert inputs["past"][0] == pytest.approx(np.array([[0, -0.6], [0, -0.3], [0, 0], [-2, 1]]), abs=1e-6)

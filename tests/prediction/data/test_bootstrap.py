@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import bootstrap as scipy_bootstrap
 
 from sidestep.errors import BadInput
-from sidestep.prediction.bootstrap import Bootstrap, Metric, bca_interval, bootstrap_scores, roc_band
+from sidestep.prediction.bootstrap import Bootstrap, ResampledMetric, bca_interval, bootstrap_scores, roc_band
 from sidestep.prediction.roc import in_roi_sensitivity
 from sidestep.prediction.scores import Scores
 from sidestep.types.base import FloatArray
@@ -213,7 +213,7 @@ def of_intervals(models: tuple[str, ...], values: list[float], spread: float) ->
     rng = np.random.default_rng(0)
     value = np.array(values)[:, None]
     drawn, without = (value[..., None] + rng.uniform(-spread, spread, (len(values), 1, n)) for n in (2000, 50))
-    return Bootstrap(models, np.array([1.0]), 50, {"irs": Metric("irs", value, drawn, without)})
+    return Bootstrap(models, np.array([1.0]), 50, {"irs": ResampledMetric("irs", value, drawn, without)})
 
 
 def test_optimal_is_the_simplest_of_those_that_none_beats() -> None:

@@ -10,7 +10,7 @@ import pytest
 from sidestep.prediction.data.assemble import assemble, join
 from sidestep.prediction.data.from_records import tracks_of_record
 from sidestep.prediction.data.vci import load_vci_dut
-from sidestep.prediction.gaps import choose_scenes, find_encounters, make_scene, summarise, time_gap
+from sidestep.prediction.gaps import choose_scenes, find_encounters, make_scene, summarise_gaps, time_gap
 from sidestep.types.interactions import Interactions
 from tests.needs import skip_without_data
 from tests.prediction.data.made import one_track
@@ -45,7 +45,7 @@ def test_a_standing_vehicle_has_no_finite_gap_and_is_counted() -> None:
     data = crossing(speed=0.0, ego_x=np.zeros(60))
     [found] = find_encounters(data)
     assert (found.gap_s, found.enter_gap_s) == (None, None)
-    both = summarise([found, *find_encounters(crossing())])
+    both = summarise_gaps([found, *find_encounters(crossing())])
     assert (both.encounters, both.without_gap) == (2, 1)
     assert both.quartiles == pytest.approx((1.1, 1.1, None))
     assert both.share_below(99.0) == 0.5
@@ -72,7 +72,7 @@ def test_time_gap() -> None:
 def test_summary_by_hand() -> None:
     [one] = find_encounters(crossing())
     gaps = [2.3, 2.35, 0.6, 4.0, 12.0]
-    summary = summarise([replace(one, gap_s=gap) for gap in gaps])
+    summary = summarise_gaps([replace(one, gap_s=gap) for gap in gaps])
     assert summary.quartiles == (2.3, 2.35, 4.0)
     assert (summary.smallest, summary.most_frequent, summary.longer) == (0.6, (2.3, 2.4), 1)
     assert summary.counts.nonzero()[0].tolist() == [6, 23, 40]
@@ -80,7 +80,7 @@ def test_summary_by_hand() -> None:
 
 
 def test_summary_of_nothing() -> None:
-    summary = summarise([])
+    summary = summarise_gaps([])
     assert (summary.quartiles, summary.smallest, summary.most_frequent) == ((None, None, None), None, None)
     assert summary.share_below(2.0) is None
 
@@ -156,6 +156,6 @@ def test_equal_to_plain_python_on_generated_tracks() -> None:
 
 @skip_without_data("vci_dut")
 def test_distribution_of_vci_dut() -> None:
-    summary = summarise(find_encounters(load_vci_dut()))
+    summary = summarise_gaps(find_encounters(load_vci_dut()))
     assert (summary.encounters, summary.without_gap) == (119, 0)
     assert summary.quartiles == pytest.approx((1.73, 2.95, 4.91), abs=0.01)

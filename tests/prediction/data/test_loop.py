@@ -15,8 +15,8 @@ from scipy.stats import spearmanr
 
 from sidestep.errors import BadInput
 from sidestep.policies.driving.anticipatory import AnticipatoryDriver
-from sidestep.prediction.bootstrap import HEADLINES, Bootstrap, Metric
-from sidestep.prediction.loop import DRIVER, HUMAN, Drive, LoopPredictor, drive_all, measure_drive
+from sidestep.prediction.bootstrap import HEADLINES, Bootstrap, ResampledMetric
+from sidestep.prediction.loop import DRIVER, HUMAN, LoopEpisode, LoopPredictor, drive_all, measure_drive
 from sidestep.prediction.loop_summary import correlate, loop_document, rho_interval, spearman, summarise_drives
 from sidestep.prediction.loop_tables import correlation_table, draw_loop, loop_table
 from sidestep.prediction.working_points import WorkingPoint, thresholds_of
@@ -24,16 +24,16 @@ from sidestep.report.table_writer import markdown
 from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 from sidestep.types import Command, Observation
-from sidestep.types import Drive as Pedals
+from sidestep.types import LoopEpisode as Pedals
 from tests.prediction.data.test_bootstrap import example
 
 
-def drive(driver: str, scenario: str, outcome: str = "success", **changes: Any) -> Drive:
+def drive(driver: str, scenario: str, outcome: str = "success", **changes: Any) -> LoopEpisode:
     given: dict[str, Any] = {
         "driver": driver, "suite": "street", "scenario": scenario, "seed": 0, "outcome": outcome, "duration_s": 30.0,
         "empty_s": 20.0, "gaps_s": np.array([3.0]), "braking_s": 2.0, "needless_s": 1.0, "hardest": 3.0, "jerk": 1.0,
     }  # fmt: skip
-    return Drive(**{**given, **changes})
+    return LoopEpisode(**{**given, **changes})
 
 
 def test_outcomes_by_hand() -> None:
@@ -77,7 +77,9 @@ def some_metrics(names: tuple[str, ...], irs: list[float]) -> Bootstrap:
     value = np.repeat(np.array(irs)[:, None], 4, axis=1)
     values = {"irs": value, "nll": 1.0 - value, "ade": value}
     metrics = {
-        name: Metric(name, values[name], np.repeat(values[name][:, :, None], 20, axis=2), np.zeros((len(names), 4, 2)))
+        name: ResampledMetric(
+            name, values[name], np.repeat(values[name][:, :, None], 20, axis=2), np.zeros((len(names), 4, 2))
+        )
         for name in HEADLINES
     }
     return Bootstrap(names, np.array([1.0, 2.0, 3.0, 4.0]), 2, metrics)
@@ -86,7 +88,7 @@ def some_metrics(names: tuple[str, ...], irs: list[float]) -> Bootstrap:
 FOUR = ("worst", "worse", "middling", "better")
 
 
-def some_drives() -> list[Drive]:
+def some_drives() -> list[LoopEpisode]:
     """The better predictor needs less time, and stops for nothing less often."""
     return [
         drive(name, scenario, duration_s=30.0 - k, needless_s=3.0 - k)

@@ -7,7 +7,7 @@ import pytest
 
 from sidestep.errors import BadInput
 from sidestep.prediction.data.assemble import compact
-from sidestep.prediction.data.splits import describe, keep_labels, long_enough, split_clips, strata
+from sidestep.prediction.data.splits import describe_data, keep_labels, long_enough, split_clips, strata
 from sidestep.types.interactions import SPLITS, Interactions
 from tests.prediction.data.made import same, straight_clip
 
@@ -108,8 +108,8 @@ def test_compact_drops_what_no_track_has() -> None:
 
 
 def test_description_counts() -> None:
-    about = describe(split_clips(many(), test_tracks=100))
+    about = describe_data(split_clips(many(), test_tracks=100))
     test = about["splits"]["test"]
     assert (test["tracks"], sum(test["places"].values()), sum(test["passes"].values())) == (100, 100, 100)
     assert test["length_s"]["most"] == pytest.approx(5.9)
-    assert describe(many(2).choose(np.zeros(0, np.int64)))["splits"]["train"]["length_s"] is None
+    assert describe_data(many(2).choose(np.zeros(0, np.int64)))["splits"]["train"]["length_s"] is None

@@ -19,7 +19,7 @@ from sidestep.errors import BadInput
 from sidestep.records import load_record
 from sidestep.runs.episode import why_not_built
 from sidestep.runs.remote.joystick import JoystickHost, JoystickSockets
-from sidestep.runs.remote.joystick_state import NEVER_S, Frame, traversible
+from sidestep.runs.remote.joystick_state import NEVER_S, MapFrame, traversible
 from sidestep.runs.verify import verify_run
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
@@ -301,7 +301,7 @@ def test_one_host_per_prefix(prefix: Path) -> None:
 def test_the_grid_is_the_scene() -> None:
     scene = compile_scene(resolve_scene("narrow_doorway"))
     task = Task(load_robot("pioneer_3dx"), (-6.0, 0.0, 0.0), 0.05, 10.0, 0.3, goal=(6.0, 0.0))
-    frame = Frame.around(scene, task)
+    frame = MapFrame.around(scene, task)
     grid = traversible(scene, frame)
     assert json.dumps(grid[0][:2])
     assert frame.x <= scene.bounds[0]

@@ -151,7 +151,7 @@ def test_a_client_that_is_late_once_goes_on(suite: Path, tmp_path: Path) -> None
 
 
 def test_a_client_that_hangs_for_good_is_dropped(suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sidestep.runs.remote.session.Session.begin.__defaults__", (0.3,))
+    monkeypatch.setattr("sidestep.runs.remote.session.PolicySession.begin.__defaults__", (0.3,))
     kept: list[socket.socket] = []
     served = serve_to(
         lambda address: kept.append(first_sense(address)),

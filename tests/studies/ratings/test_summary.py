@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
 from sidestep.studies.ratings.published import CheckedCell, check_published, load_published
-from sidestep.studies.ratings.summary import summarise, summary_tables, write_summaries
+from sidestep.studies.ratings.summary import summarise_ratings, summary_tables, write_summaries
 from tests.studies.ratings.tables import PROTOCOL, answers, table
 
 CHECKED = check_published(load_published())
@@ -67,14 +67,14 @@ def test_ratings_with_the_printed_item_means_give_the_printed_scenario_mean(key:
         above = round(10 * (mean - low))
         columns.append([low + 1] * above + [low] * (10 - above))
     runs = [answers(row, scenario=printed.scenario, run=k + 1) for k, row in enumerate(zip(*columns, strict=True))]
-    [cell] = summarise(table(*runs), PROTOCOL, ("scenario",))
+    [cell] = summarise_ratings(table(*runs), PROTOCOL, ("scenario",))
     assert [each.raw for each in cell.items] == pytest.approx(list(printed.qavg))
     assert cell.savg == pytest.approx(printed.savg, abs=0.1 + 1e-9)
     assert cell.savg_raw == pytest.approx(sum(printed.qavg) / len(printed.qavg))
 
 
 def test_hand_computed_cell_with_cannot_tell() -> None:
-    [cell] = summarise(table(answers([1, 2, 3, 0, 5]), answers([3, 4, 3, 0, 5], run=2)), PROTOCOL, ("policy",))
+    [cell] = summarise_ratings(table(answers([1, 2, 3, 0, 5]), answers([3, 4, 3, 0, 5], run=2)), PROTOCOL, ("policy",))
     by_item = {each.item: each for each in cell.items}
     assert (by_item["q2"].raw, by_item["q2"].coded) == (3, 3)
     assert (by_item["q4"].raw, by_item["q4"].n, by_item["q4"].cannot_tell) == (None, 0, 2)
@@ -87,14 +87,14 @@ def test_hand_computed_cell_with_cannot_tell() -> None:
 
 
 def test_a_cell_without_opinions_has_no_averages() -> None:
-    [cell] = summarise(table(answers([0] * 5)), PROTOCOL, ("policy",))
+    [cell] = summarise_ratings(table(answers([0] * 5)), PROTOCOL, ("policy",))
     assert (cell.savg, cell.savg_raw, cell.std, cell.averaged) == (None, None, None, 0)
 
 
 @given(st.lists(st.integers(1, 5), min_size=5, max_size=5))
 def test_reverse_coding_twice_is_nothing(ratings: list[int]) -> None:
-    [cell] = summarise(table(answers(ratings)), PROTOCOL, ("policy",))
-    [turned] = summarise(table(answers([6 - each for each in ratings])), PROTOCOL, ("policy",))
+    [cell] = summarise_ratings(table(answers(ratings)), PROTOCOL, ("policy",))
+    [turned] = summarise_ratings(table(answers([6 - each for each in ratings])), PROTOCOL, ("policy",))
     assert cell.savg is not None
     assert turned.savg is not None
     assert cell.savg + turned.savg == pytest.approx(6)

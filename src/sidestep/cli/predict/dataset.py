@@ -68,7 +68,7 @@ def dataset(
     import numpy as np
 
     from sidestep.prediction.data.attributes import add_attributes
-    from sidestep.prediction.data.splits import describe
+    from sidestep.prediction.data.splits import describe_data
     from sidestep.prediction.data.store import write_interactions
     from sidestep.types.interactions import SPLITS
 
@@ -88,7 +88,7 @@ def dataset(
         if attributes is not None:
             data = add_attributes(data, attributes, attributes_hz)
         write_interactions(data, out)
-        document = describe(data)
+        document = describe_data(data)
     say(f"{len(data)} tracks written to {out}")
     _print_result(document, as_json)
 
@@ -119,11 +119,11 @@ def info(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File of interactions.")], as_json: AsJson = False
 ) -> None:
     """Count tracks, labels, places and lengths of a file of interactions, split by split."""
-    from sidestep.prediction.data.splits import describe
+    from sidestep.prediction.data.splits import describe_data
     from sidestep.prediction.data.store import read_interactions
 
     with quiet_stdout(as_json):
-        document = describe(read_interactions(file))
+        document = describe_data(read_interactions(file))
     _print_result(document, as_json)
 
 

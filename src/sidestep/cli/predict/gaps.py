@@ -41,7 +41,7 @@ def gaps(
     as_json: AsJson = False,
 ) -> None:
     """Minimum time gaps while people cross the driving corridor, 3 m wide, ahead of the vehicle."""
-    from sidestep.prediction.gaps import find_encounters, summarise
+    from sidestep.prediction.gaps import find_encounters, summarise_gaps
 
     geometry = Geometry(fps, vehicle_length, vehicle_width, front_m)
     files = [file.resolve() if file.is_dir() else file for file in files]
@@ -58,7 +58,7 @@ def gaps(
             if described:
                 say(f"{file}: read as {described}")
             encounters = find_encounters(data)
-            summary = summarise(encounters)
+            summary = summarise_gaps(encounters)
             found += encounters
             clips += data.clips
             shares = {"source": _source(data.clips), **_quantiles(summary)}
@@ -69,7 +69,9 @@ def gaps(
                 _write(out, file.stem, data, encounters, summary, documents[file.stem])
     if as_json:
         names = ", ".join(map(str, files))
-        print_json({"gaps": _quantiles(summarise(found)), "data": names, "source": _source(clips), "files": documents})
+        print_json(
+            {"gaps": _quantiles(summarise_gaps(found)), "data": names, "source": _source(clips), "files": documents}
+        )
     else:
         _print(documents)
     if out is not None:

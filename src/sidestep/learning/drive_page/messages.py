@@ -2,7 +2,8 @@
 
 The page sends JSON texts, one message each, distinguished by ``type``. A message that is none of them is answered with
 an ``error`` and changes nothing. The server sends a binary message for every frame: four bytes with the length of a
-JSON header (big-endian), the header (:class:`Frame`), then the pictures, one after another, as long as the header says.
+JSON header (big-endian), the header (:class:`FrameHeader`), then the pictures, one after another, as long as the header
+says.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def read_message(text: str | bytes | None) -> DriverControls | EpisodeRequest | 
 Phase = Literal["loading", "ready", "driving", "paused", "over"]
 
 
-class Frame(Message):
+class FrameHeader(Message):
     """Header of a frame: everything that the page shows apart from the pictures."""
 
     type: Literal["frame"] = "frame"
@@ -95,17 +96,17 @@ class Frame(Message):
     """Name (``main``, ``map``) → bytes, in the order in which they follow."""
 
 
-def pack_frame(frame: Frame, pictures: dict[str, bytes]) -> bytes:
+def pack_frame(frame: FrameHeader, pictures: dict[str, bytes]) -> bytes:
     """The binary message of a frame."""
     header = frame.model_copy(update={"pictures": {name: len(data) for name, data in pictures.items()}})
     text = header.model_dump_json().encode()
     return b"".join([len(text).to_bytes(4, "big"), text, *pictures.values()])
 
 
-def unpack_frame(data: bytes) -> tuple[Frame, dict[str, bytes]]:
+def unpack_frame(data: bytes) -> tuple[FrameHeader, dict[str, bytes]]:
     """Header and pictures of a binary message, as a client reads it."""
     start = 4 + int.from_bytes(data[:4], "big")
-    frame = Frame.model_validate_json(data[4:start])
+    frame = FrameHeader.model_validate_json(data[4:start])
     pictures = {}
     for name, size in frame.pictures.items():
         pictures[name] = data[start : start + size]

@@ -34,7 +34,7 @@ from sidestep.learning.drive_page.messages import (
     LONGEST,
     DriverControls,
     EpisodeRequest,
-    Frame,
+    FrameHeader,
     View,
     pack_frame,
     read_message,
@@ -194,7 +194,7 @@ class DriveServer:
             lateral, longitudinal = seen.extra["high_level_command"]
             command = (int(lateral), int(longitudinal))
             pictures = self._pictures.draw(view.camera, view.map)
-        frame = Frame(
+        frame = FrameHeader(
             frame=number,
             follows=follows,
             phase=driving.phase,

@@ -19,7 +19,7 @@ from sidestep.kernels.dynamics import turn_to
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.crowd_forecast import CrowdPaths
 from sidestep.policies.grid import bilinear
-from sidestep.policies.mpc.field import Ground
+from sidestep.policies.mpc.field import GoalFields
 from sidestep.types.base import FloatArray
 
 TIMES = np.array([0.1 * k for k in range(10)] + [1.0 + 0.2 * k for k in range(16)])
@@ -83,7 +83,7 @@ class Problem(NamedTuple):
     """All that the cost depends on."""
 
     people: CrowdPaths
-    ground: Ground
+    ground: GoalFields
     reference: Reference
     weights: Weights
     limits: Limits

@@ -15,7 +15,7 @@ from sidestep.kernels.dynamics import unit_vector
 from sidestep.kernels.jit import kernel
 from sidestep.policies.grid import bilinear
 from sidestep.policies.ilqr.reference import stride
-from sidestep.policies.mpc.field import Ground
+from sidestep.policies.mpc.field import GoalFields
 from sidestep.types import RobotState
 from sidestep.types.base import FloatArray, IntArray
 
@@ -35,7 +35,7 @@ GUIDE_M = 4.0
 
 @kernel
 def paint_picture(
-    picture: IntArray, ground: Ground, goal_x: float, goal_y: float, x: float, y: float, c: float, s: float,
+    picture: IntArray, ground: GoalFields, goal_x: float, goal_y: float, x: float, y: float, c: float, s: float,
     people: FloatArray,
 ) -> int:  # fmt: skip
     """Fill ``picture (5, 64, 64)`` int8 for a robot at (x, y) with the heading (c, s) among ``people (N, 5)`` (x, y,
@@ -79,7 +79,7 @@ def paint_picture(
 
 
 @kernel
-def find_guide(ground: Ground, goal_x: float, goal_y: float, x: float, y: float, guide: FloatArray) -> None:
+def find_guide(ground: GoalFields, goal_x: float, goal_y: float, x: float, y: float, guide: FloatArray) -> None:
     """``guide (2,)`` = the point ``GUIDE_M`` along the path from (x, y) to the goal, or the goal."""
     px, py = x, y
     for _ in range(int(GUIDE_M / 0.1)):
@@ -90,7 +90,7 @@ def find_guide(ground: Ground, goal_x: float, goal_y: float, x: float, y: float,
 class BirdsEye:
     """Paints pictures of one episode."""
 
-    def __init__(self, ground: Ground, goal: tuple[float, float], top_speed: float) -> None:
+    def __init__(self, ground: GoalFields, goal: tuple[float, float], top_speed: float) -> None:
         self._ground, self._goal, self._top_speed = ground, goal, top_speed
         self._guide = np.zeros(2)
         self.picture: IntArray = np.zeros((CHANNELS, CELLS, CELLS), np.int8)

@@ -26,7 +26,7 @@ from sidestep.policies.ilqr.controller import (
     make_scratch,
 )
 from sidestep.policies.ilqr.reference import fill_reference
-from sidestep.policies.mpc.field import Ground, make_ground
+from sidestep.policies.mpc.field import GoalFields, make_ground
 from sidestep.policies.mpc.policy import PeopleTracker
 from sidestep.policies.robot_agent import empty_observation
 from sidestep.types import Command, Observation, Task, Velocity
@@ -201,7 +201,7 @@ class Ilqr(Policy):
         self._time = time
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> GoalFields:
         """Clearance and distance left of the present episode."""
         return self._ground
 

@@ -10,7 +10,7 @@ from typing import Any
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.grid import bilinear
 from sidestep.policies.ilqr.controller import INTERVALS, TIMES, Reference
-from sidestep.policies.mpc.field import Ground
+from sidestep.policies.mpc.field import GoalFields
 from sidestep.types.base import FloatArray
 
 STRIDE_M = 0.1
@@ -20,7 +20,7 @@ STANDING_MPS = 0.05
 
 
 @inlined
-def stride(ground: Ground, goal_x: float, goal_y: float, x: float, y: float, length: float) -> Any:
+def stride(ground: GoalFields, goal_x: float, goal_y: float, x: float, y: float, length: float) -> Any:
     """The place ``length`` m further down the distance left; never beyond the goal."""
     dx, dy = goal_x - x, goal_y - y
     away = math.sqrt(dx * dx + dy * dy)
@@ -36,8 +36,8 @@ def stride(ground: Ground, goal_x: float, goal_y: float, x: float, y: float, len
 
 @kernel
 def fill_reference(
-    reference: Reference, ground: Ground, goal_x: float, goal_y: float, start_x: float, start_y: float, speed: float,
-    waypoints: FloatArray, waypoint_times: FloatArray,
+    reference: Reference, ground: GoalFields, goal_x: float, goal_y: float, start_x: float, start_y: float,
+    speed: float, waypoints: FloatArray, waypoint_times: FloatArray,
 ) -> None:  # fmt: skip
     """Points and directions at all knots: from the start past ``waypoints (M, 2)`` at their times (M,), s, and from the
     last of them, or from the start if there is none, to the goal at ``speed`` (m/s)."""

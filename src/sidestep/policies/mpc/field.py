@@ -21,7 +21,7 @@ FAR = 1e9
 """Distance left from a cell that nothing has reached, m."""
 
 
-class Ground(NamedTuple):
+class GoalFields(NamedTuple):
     """Fields (ny, nx) on a square grid; value [i, j] is at (x0 + j · cell, y0 + i · cell), in m."""
 
     clearance: FloatArray  # m to the nearest solid
@@ -34,7 +34,7 @@ class Ground(NamedTuple):
 
 
 @inlined
-def _sees(ground: Ground, xa: float, ya: float, xb: float, yb: float, least: float) -> bool:
+def _sees(ground: GoalFields, xa: float, ya: float, xb: float, yb: float, least: float) -> bool:
     """Whether the clearance along a segment is at least ``least`` everywhere, marching by the clearance there is."""
     dx, dy = xb - xa, yb - ya
     length = math.sqrt(dx * dx + dy * dy)
@@ -54,7 +54,7 @@ def _sees(ground: Ground, xa: float, ya: float, xb: float, yb: float, least: flo
 
 @kernel
 def fill_to_go(
-    ground: Ground, goal_x: float, goal_y: float, radius: float, spare: float, sight: float, slowness: FloatArray
+    ground: GoalFields, goal_x: float, goal_y: float, radius: float, spare: float, sight: float, slowness: FloatArray
 ) -> None:
     """Fill ``to_go`` and its gradient; the goal lies inside the grid. ``slowness (ny, nx)`` is scratch.
 
@@ -119,7 +119,7 @@ def fill_to_go(
 
 
 @inlined
-def preferred_velocity(px: float, py: float, ground: Ground, weights: FloatArray) -> Any:
+def preferred_velocity(px: float, py: float, ground: GoalFields, weights: FloatArray) -> Any:
     """(vx, vy, gx, gy, d): top speed down the distance left, its unit gradient, and the distance left itself, m."""
     ex, ey = px - weights[GOAL_X], py - weights[GOAL_Y]
     d = math.sqrt(ex * ex + ey * ey)
@@ -190,15 +190,15 @@ def ground_to(
     radius: float,
     spare: float,
     sight: float,
-) -> Ground:
+) -> GoalFields:
     """Ground with the distance left to ``goal`` (x, y); see :func:`fill_to_go`."""
     to_go, along_x, along_y = (np.empty_like(clearance) for _ in range(3))
-    ground = Ground(clearance, to_go, along_x, along_y, float(origin[0]), float(origin[1]), cell)
+    ground = GoalFields(clearance, to_go, along_x, along_y, float(origin[0]), float(origin[1]), cell)
     fill_to_go(ground, float(goal[0]), float(goal[1]), radius, spare, sight, np.empty_like(clearance))
     return ground
 
 
-def make_ground(task: Task, radius: float) -> Ground:
+def make_ground(task: Task, radius: float) -> GoalFields:
     """Ground over the scene, the start and the goal of a task."""
     assert task.goal is not None
     x, y = grid_over(task, CELL_M)

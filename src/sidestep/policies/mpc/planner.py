@@ -19,7 +19,7 @@ from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.crowd_forecast import CrowdPaths, bends_at
 from sidestep.policies.grid import bilinear
 from sidestep.policies.mpc import field as rows
-from sidestep.policies.mpc.field import Ground, make_ground, preferred_velocity
+from sidestep.policies.mpc.field import GoalFields, make_ground, preferred_velocity
 from sidestep.policies.mpc.smooth import TIMES, Motion, follow, make_motion, make_scratch, replan, smooth
 from sidestep.types import Task
 from sidestep.types.base import FloatArray, IntArray, Model, NonNegative, Positive
@@ -79,7 +79,7 @@ def _fill_crowd(window: Window, x: float, y: float, people: CrowdPaths, weights:
 
 
 @inlined
-def _fill_static(window: Window, x: float, y: float, ground: Ground, weights: FloatArray) -> None:
+def _fill_static(window: Window, x: float, y: float, ground: GoalFields, weights: FloatArray) -> None:
     """Fill walls, preferred velocities and distances left of a window about (x, y)."""
     n = 2 * window.half + 1
     for i in range(n):
@@ -97,7 +97,7 @@ def _fill_static(window: Window, x: float, y: float, ground: Ground, weights: Fl
 
 @kernel
 def search_window(
-    window: Window, start: FloatArray, people: CrowdPaths, ground: Ground, weights: FloatArray, limit: float
+    window: Window, start: FloatArray, people: CrowdPaths, ground: GoalFields, weights: FloatArray, limit: float
 ) -> float:
     """The cheapest path from ``start`` (x, y, vx, vy, …) over the layers, into ``window.path``; returns its cost.
 

@@ -19,7 +19,7 @@ from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.crowd_forecast import CrowdPaths
 from sidestep.policies.grid import bilinear
 from sidestep.policies.mpc import field as rows
-from sidestep.policies.mpc.field import Ground, preferred_velocity
+from sidestep.policies.mpc.field import GoalFields, preferred_velocity
 from sidestep.types.base import FloatArray
 
 TIGHT_M = 0.1
@@ -85,7 +85,7 @@ def _add_spring(grad: FloatArray, hess: FloatArray, c: int, push: float, stiff: 
 
 @kernel  # not inlined: it is large and called from two places
 def _state_cost(
-    x: FloatArray, t: float, knot: int, people: CrowdPaths, ground: Ground, weights: FloatArray, grad: FloatArray,
+    x: FloatArray, t: float, knot: int, people: CrowdPaths, ground: GoalFields, weights: FloatArray, grad: FloatArray,
     hess: FloatArray, derive: bool,
 ) -> float:  # fmt: skip
     """Cost rate at a state; with ``derive`` also its gradient (6,) and Gauss-Newton Hessian (6, 6), added."""
@@ -170,7 +170,7 @@ def _state_cost(
 
 
 @kernel
-def motion_cost(motion: Motion, people: CrowdPaths, ground: Ground, weights: FloatArray, scratch: Scratch) -> float:
+def motion_cost(motion: Motion, people: CrowdPaths, ground: GoalFields, weights: FloatArray, scratch: Scratch) -> float:
     """J of a motion; ``scratch`` stays as it is."""
     states, inputs = motion
     n = INTERVALS
@@ -286,7 +286,7 @@ def _apply(motion: Motion, scratch: Scratch, scale: float, new: Motion) -> None:
 
 
 @inlined
-def _feedback(motion: Motion, people: CrowdPaths, ground: Ground, weights: FloatArray, scratch: Scratch) -> None:
+def _feedback(motion: Motion, people: CrowdPaths, ground: GoalFields, weights: FloatArray, scratch: Scratch) -> None:
     """Feedback of all intervals by dynamic programming backward along ``motion``."""
     states, inputs = motion
     v, vv, n = scratch.value[0], scratch.value[1:7], INTERVALS
@@ -308,7 +308,7 @@ def _feedback(motion: Motion, people: CrowdPaths, ground: Ground, weights: Float
 
 @kernel
 def smooth(
-    motion: Motion, people: CrowdPaths, ground: Ground, weights: FloatArray, iterations: int, scratch: Scratch
+    motion: Motion, people: CrowdPaths, ground: GoalFields, weights: FloatArray, iterations: int, scratch: Scratch
 ) -> Any:
     """Improve a motion in place by at most ``iterations`` of iLQR; returns its cost."""
     trial = scratch.trial
@@ -376,7 +376,7 @@ def least_gap(motion: Motion, until: float, people: CrowdPaths, radius: float) -
 
 @kernel
 def replan(
-    motion: Motion, elapsed: float, start: FloatArray, people: CrowdPaths, ground: Ground, weights: FloatArray,
+    motion: Motion, elapsed: float, start: FloatArray, people: CrowdPaths, ground: GoalFields, weights: FloatArray,
     iterations: int, alarm_s: float, scratch: Scratch,
 ) -> Any:  # fmt: skip
     """The motion planned ``elapsed`` seconds ago, restarted at ``start (6,)`` and smoothed; its cost, and the least

@@ -18,7 +18,7 @@ SAME_S = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frame:
+class CameraFrame:
     """One picture, and the state of the robot when it was taken."""
 
     time: float
@@ -31,9 +31,9 @@ class Memory:
 
     def __init__(self, span_s: float) -> None:
         self._span_s = span_s
-        self._frames: deque[Frame] = deque()
+        self._frames: deque[CameraFrame] = deque()
 
-    def add(self, frame: Frame) -> None:
+    def add(self, frame: CameraFrame) -> None:
         """Remember; forget what no history reaches any more. Two looks at one time: the later counts."""
         if self._frames and frame.time <= self._frames[-1].time:
             self._frames.pop()
@@ -42,14 +42,14 @@ class Memory:
             self._frames.popleft()
 
     @property
-    def now(self) -> Frame:
+    def now(self) -> CameraFrame:
         """The latest."""
         return self._frames[-1]
 
-    def history(self, count: int, spacing_s: float) -> list[Frame | None]:
+    def history(self, count: int, spacing_s: float) -> list[CameraFrame | None]:
         """The frames nearest to 0, ``spacing_s``, 2 ``spacing_s``, … ago: ``count`` of them, oldest first; None where
         that was before the first by more than half a spacing."""
-        found: list[Frame | None] = []
+        found: list[CameraFrame | None] = []
         for k in range(count - 1, -1, -1):
             wanted = self.now.time - k * spacing_s
             if wanted < self._frames[0].time - 0.5 * spacing_s + SAME_S:
@@ -59,7 +59,7 @@ class Memory:
         return found
 
     @property
-    def first(self) -> Frame:
+    def first(self) -> CameraFrame:
         """The oldest that is still known."""
         return self._frames[0]
 

@@ -14,7 +14,7 @@ from sidestep._util.exact import arctan2, hypot
 from sidestep.errors import BadInput, UnknownName
 from sidestep.interfaces import Policy
 from sidestep.policies.visual.inputs import PERIOD_S, PROTOCOLS, GoalProtocol, InputMaker, reach_s
-from sidestep.policies.visual.memory import Frame, Memory, Odometry, from_frame, into_frame
+from sidestep.policies.visual.memory import CameraFrame, Memory, Odometry, from_frame, into_frame
 from sidestep.policies.visual.model_files import load_network, load_spec, model_names
 from sidestep.policies.visual.picture import fitted
 from sidestep.policies.visual.runner import Decision, Runner, check_interface
@@ -170,7 +170,7 @@ class VisualPolicy(Policy):
             time_s = observation.time if taken is None else float(taken)
             robot = self._odometry.at(time_s)
             picture = fitted(np.asarray(observation.rgb, np.uint8), self.spec.image)
-            self._memory.add(Frame(time_s, picture, robot))
+            self._memory.add(CameraFrame(time_s, picture, robot))
             inputs = self._inputs.make(self._memory, replace(observation, time=time_s, robot=robot))
             decision = self._runner.decide(inputs, self._rng, self._unit_m)
             self._inputs.keep(decision.outputs)

@@ -120,7 +120,7 @@ def keep_labels(data: Interactions, seed: int = 0, share: float = LABELLED_SHARE
     return replace(data, body=body, head=head, labelled=labelled)
 
 
-def describe(data: Interactions) -> dict[str, Any]:
+def describe_data(data: Interactions) -> dict[str, Any]:
     """Counts per split, for ``predict info``."""
     return {
         "tracks": len(data),

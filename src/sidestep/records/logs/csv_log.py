@@ -19,7 +19,7 @@ from sidestep._util.reading import is_file, read_mapping
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.records.logs.drive import (
     MOST_ROWS,
-    Drive,
+    LoggedDrive,
     ReadOptions,
     Track,
     add_counts,
@@ -87,7 +87,7 @@ class CsvLog:
             first = file.readline(LONGEST_LINE).decode("utf-8-sig", "replace")
         return set(NEEDED) <= set(_guess(_split_header(first)))
 
-    def read(self, path: Path, options: ReadOptions) -> Iterator[Drive]:
+    def read(self, path: Path, options: ReadOptions) -> Iterator[LoggedDrive]:
         """One drive per robot that is asked for."""
         options.refuse(path, self.name, "topics", "rate_hz")
         table = read_table(path, load_columns(options.columns, path))
@@ -262,7 +262,9 @@ def choose_robots(path: Path, table: Table, tracks: Mapping[str, Track], wanted:
     return found
 
 
-def _drive(table: Table, tracks: Mapping[str, Track], robot: str, said: tuple[str, ...], has_people: bool) -> Drive:
+def _drive(
+    table: Table, tracks: Mapping[str, Track], robot: str, said: tuple[str, ...], has_people: bool
+) -> LoggedDrive:
     others = [name for name in tracks if name != robot]
     left_out = sorted({table.bodies[name].kind for name in others} - PEOPLE - ROBOTS)
     people = [name for name in others if table.bodies[name].kind in PEOPLE or table.bodies[name].kind in ROBOTS]
@@ -277,7 +279,7 @@ def _drive(table: Table, tracks: Mapping[str, Track], robot: str, said: tuple[st
     if {"goal_x", "goal_y"} <= rows.keys():
         known = np.flatnonzero(np.isfinite(rows["goal_x"]) & np.isfinite(rows["goal_y"]))
         goal = (rows["goal_x"][known[-1]], rows["goal_y"][known[-1]]) if len(known) else None
-    return Drive(
+    return LoggedDrive(
         robot=tracks[robot],
         people={numbers[name]: tracks[name] for name in people} if has_people else None,
         name=f"robot{robot}" if robot else "",

@@ -1,6 +1,6 @@
 """What a reader makes of a log: the drive of one robot among people, at the times at which it was logged.
 
-A :class:`Drive` holds what the log says and None for what it does not say; nothing is resampled or judged here.
+A :class:`LoggedDrive` holds what the log says and None for what it does not say; nothing is resampled or judged here.
 Readers are registered by name (``sidestep.registry.LOGS``) and follow :class:`LogReader`.
 """
 
@@ -34,7 +34,7 @@ class Track:
 
 
 @dataclass(frozen=True, eq=False)
-class Drive:
+class LoggedDrive:
     """One drive of one robot. Fields that the log does not have are None."""
 
     robot: Track
@@ -86,7 +86,7 @@ class LogReader(Protocol):
     def matches(self, path: Path) -> bool:
         """Whether the file or folder looks like this format."""
 
-    def read(self, path: Path, options: ReadOptions) -> Iterator[Drive]:
+    def read(self, path: Path, options: ReadOptions) -> Iterator[LoggedDrive]:
         """The drives in it."""
 
 
@@ -147,7 +147,7 @@ def number_people(names: Collection[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(sorted(names), start=1)}
 
 
-def scaled(drive: Drive, factor: float) -> Drive:
+def scaled(drive: LoggedDrive, factor: float) -> LoggedDrive:
     """The drive with all lengths times ``factor``. The scene must be in metres already."""
     if factor == 1.0:
         return drive

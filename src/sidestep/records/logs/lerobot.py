@@ -21,7 +21,15 @@ import pyarrow.parquet as pq
 from sidestep._util.reading import is_file
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.records.lerobot_layout import FEATURES, read_description
-from sidestep.records.logs.drive import MOST_ROWS, Drive, ReadOptions, Track, add_counts, describe_repairs, make_track
+from sidestep.records.logs.drive import (
+    MOST_ROWS,
+    LoggedDrive,
+    ReadOptions,
+    Track,
+    add_counts,
+    describe_repairs,
+    make_track,
+)
 from sidestep.types.base import FloatArray
 
 QUANTITIES = ("x", "y", "heading", "vx", "vy", "omega", "v", "goal_x", "goal_y")
@@ -52,7 +60,7 @@ class LerobotLog:
         """Whether it is a folder with the description of a dataset."""
         return is_file(path / "meta/info.json")
 
-    def read(self, path: Path, options: ReadOptions) -> Iterator[Drive]:
+    def read(self, path: Path, options: ReadOptions) -> Iterator[LoggedDrive]:
         """One drive per episode."""
         options.refuse(path, self.name, "topics", "rate_hz", "time_unit", "robot")
         features = _features(path)
@@ -69,7 +77,7 @@ class LerobotLog:
             walkers = _people(rows["timestamp"][:, 0], rows[people], mended) if people else None
             goal = (float(values["goal_x"][-1]), float(values["goal_y"][-1])) if "goal_x" in values else None
             notes = (*said, *describe_repairs(mended))
-            yield Drive(robot=robot, people=walkers, goal=goal, name=f"episode{number}", said=notes)
+            yield LoggedDrive(robot=robot, people=walkers, goal=goal, name=f"episode{number}", said=notes)
 
 
 def _features(path: Path) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from sidestep._util.reading import is_file
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.records.logs.drive import (
     MOST_ROWS,
-    Drive,
+    LoggedDrive,
     ReadOptions,
     Track,
     add_counts,
@@ -112,7 +112,7 @@ class RosbagLog:
         with path.open("rb") as file:
             return file.read(16).startswith((MCAP_MAGIC, SQLITE_MAGIC))
 
-    def read(self, path: Path, options: ReadOptions) -> Iterator[Drive]:
+    def read(self, path: Path, options: ReadOptions) -> Iterator[LoggedDrive]:
         """One drive per goal; one in all where there are none."""
         options.refuse(path, self.name, "columns", "rate_hz", "time_unit", "robot")
         files = bag_files(path)
@@ -239,7 +239,7 @@ HEARERS = {
 }  # fmt: skip
 
 
-def _drives(path: Path, heard: Heard, chosen: Mapping[str, str], said: list[str]) -> Iterator[Drive]:
+def _drives(path: Path, heard: Heard, chosen: Mapping[str, str], said: list[str]) -> Iterator[LoggedDrive]:
     robot = heard.robot if heard.robot.rows else _robot_of_frames(path, heard.frames, chosen, said)
     target = heard.frames.root(robot.frame)
     mended: dict[str, int] = {}
@@ -253,7 +253,7 @@ def _drives(path: Path, heard: Heard, chosen: Mapping[str, str], said: list[str]
             for short, samples in zip(_short_names(heard.people), heard.people.values(), strict=True)
         }
     said += describe_repairs(mended)
-    drive = Drive(robot=track, people=people, scene=heard.scene, said=tuple(dict.fromkeys(said)))
+    drive = LoggedDrive(robot=track, people=people, scene=heard.scene, said=tuple(dict.fromkeys(said)))
     if len(heard.command):
         table = np.array(heard.command).reshape(-1, 3)
         shift = float(np.median(heard.offsets)) if len(heard.offsets) else 0.0
@@ -313,7 +313,7 @@ def _goals(heard: Heard, target: str) -> list[tuple[float, float, float]]:
     return found
 
 
-def _by_goal(drive: Drive, goals: list[tuple[float, float, float]]) -> Iterator[Drive]:
+def _by_goal(drive: LoggedDrive, goals: list[tuple[float, float, float]]) -> Iterator[LoggedDrive]:
     """One drive per goal, from when it was set to when the next one was."""
     if not goals:
         yield drive

@@ -19,7 +19,7 @@ from sidestep.datasets import load_tracks
 from sidestep.datasets.annotations import data_lines, frame_step, head_lines, read_text
 from sidestep.errors import BadInput
 from sidestep.records.logs.csv_log import CSV_LOG
-from sidestep.records.logs.drive import Drive, ReadOptions, Track
+from sidestep.records.logs.drive import LoggedDrive, ReadOptions, Track
 from sidestep.types.tracks import Tracks
 
 SUGGESTED = 8
@@ -46,10 +46,10 @@ def person_number(path: Path, wanted: str | None, tracks: dict[int, Track]) -> l
     return [int(wanted)]
 
 
-def drive_of(tracks: dict[int, Track], robot: int, **more: Any) -> Drive:
+def drive_of(tracks: dict[int, Track], robot: int, **more: Any) -> LoggedDrive:
     """The drive in which ``robot`` is the robot and everybody else a person."""
     people = {number: track for number, track in tracks.items() if number != robot}
-    return Drive(robot=tracks[robot], people=people, **more)
+    return LoggedDrive(robot=tracks[robot], people=people, **more)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class PedestrianLog:
             and any(registry.load("datasets", name).matches(path) for name in self.formats)
         )
 
-    def read(self, path: Path, options: ReadOptions) -> Iterator[Drive]:
+    def read(self, path: Path, options: ReadOptions) -> Iterator[LoggedDrive]:
         """One drive per track that is asked for."""
         options.refuse(path, self.name, "topics", "columns", "time_unit")
         chosen = next((name for name in self.formats if registry.load("datasets", name).matches(path)), "plain")
@@ -88,7 +88,7 @@ class TrajnetLog:
         """Whether the first line is a scene or a track."""
         return is_file(path) and bool(head_lines(path, 1)) and registry.load("datasets", "trajnet").matches(path)
 
-    def read(self, path: Path, options: ReadOptions) -> Iterator[Drive]:
+    def read(self, path: Path, options: ReadOptions) -> Iterator[LoggedDrive]:
         """One drive per scene; with a robot's number one drive of its whole track."""
         options.refuse(path, self.name, "topics", "columns", "time_unit")
         recorded = load_tracks(path, "trajnet", **rate_of(options))

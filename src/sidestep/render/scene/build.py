@@ -26,7 +26,7 @@ from sidestep.render.scene.layout import (
 )
 from sidestep.render.scene.rooms import add_rooms, room_height
 from sidestep.render.scene.scanned import load_scanned
-from sidestep.render.scene.solids import LEAST_HEIGHT, Frame, MeshBuilder
+from sidestep.render.scene.solids import LEAST_HEIGHT, MeshBuilder, OrientedRectangle
 from sidestep.render.scene.surroundings import add_backdrop, add_court, add_far_house
 from sidestep.types.scene import CompiledScene, SceneSpec
 
@@ -172,7 +172,7 @@ def is_building(footprint: Footprint, indoor: bool) -> bool:
     given = footprint.region.height
     if footprint.region.kind == "building":
         return not given or given >= LOWEST_BUILDING
-    frame = Frame.about(footprint.polygon)
+    frame = OrientedRectangle.about(footprint.polygon)
     piece = _piece(footprint, 0.0, np.random.default_rng(0), indoor)
     large = frame.length > BUILDING_LENGTH and footprint.polygon.area > BUILDING_AREA and frame.width > 1.0
     low = given is not None and given < LOWEST_BUILDING
@@ -231,7 +231,7 @@ def _near_enough(layout: Layout, buildings: list[Footprint], heights: list[float
 
 
 def _piece(footprint: Footprint, z: float, rng: np.random.Generator, indoor: bool) -> FurniturePiece:
-    frame = Frame.about(footprint.polygon, z)
+    frame = OrientedRectangle.about(footprint.polygon, z)
     height = footprint.region.height
     tall = 1.0 if height is None else max(height, LEAST_HEIGHT)
     return FurniturePiece(footprint.polygon, frame, tall, rng, footprint.words, indoor, z)

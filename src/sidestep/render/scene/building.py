@@ -17,8 +17,8 @@ from sidestep.render.mesh import Semantic
 from sidestep.render.scene.solids import (
     FLUSH,
     HEAD_ROOM,
-    Frame,
     MeshBuilder,
+    OrientedRectangle,
     band,
     flat,
     polygon_parts,
@@ -275,7 +275,7 @@ def _window(middle: float, storey: int, style: Style, rng: np.random.Generator) 
 
 
 def _add_roof(builder: MeshBuilder, part: Any, height: float, rng: np.random.Generator) -> None:
-    frame = Frame.about(part)
+    frame = OrientedRectangle.about(part)
     corners = np.asarray(part.exterior.coords)[:-1]
     rectangular = len(corners) == 4 and not part.interiors and part.area > 0.995 * frame.length * frame.width
     if rectangular and frame.width < 13.0 and height < 12.0 and rng.random() < 0.6:
@@ -295,7 +295,7 @@ def _add_roof(builder: MeshBuilder, part: Any, height: float, rng: np.random.Gen
     flat(builder, inner, low, "gravel", Semantic.BUILDING)
 
 
-def _add_hip(builder: MeshBuilder, frame: Frame, eaves: float, material: str) -> None:
+def _add_hip(builder: MeshBuilder, frame: OrientedRectangle, eaves: float, material: str) -> None:
     """A roof of four slopes at 32° over a rectangle."""
     half, wide = frame.length / 2, frame.width / 2
     ridge = max(half - wide, 0.05)

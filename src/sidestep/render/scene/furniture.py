@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.solids import FLUSH, Frame, MeshBuilder, polygon_parts, prism, shrunk
+from sidestep.render.scene.solids import FLUSH, MeshBuilder, OrientedRectangle, polygon_parts, prism, shrunk
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class FurniturePiece:
     """A footprint on the ground, with its height above that ground."""
 
     polygon: Any
-    frame: Frame
+    frame: OrientedRectangle
     height: float
     rng: np.random.Generator
     words: frozenset[str]

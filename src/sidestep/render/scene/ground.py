@@ -14,7 +14,7 @@ import shapely.ops
 
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene.layout import KERB_HEIGHT, SNAP, GroundHeight, Layout, Plane, join, meet, minus, words
-from sidestep.render.scene.solids import Frame, MeshBuilder, polygon_parts, triangulate, turned
+from sidestep.render.scene.solids import MeshBuilder, OrientedRectangle, polygon_parts, triangulate, turned
 from sidestep.types.base import FloatArray
 from sidestep.types.road import Roads
 
@@ -33,7 +33,7 @@ def road_paint(roads: list[Any], crosswalks: list[Any]) -> Any:
     crossing = shapely.union_all(crosswalks).buffer(STOP_GAP, join_style="mitre") if crosswalks else shapely.Polygon()
     lines = []
     for index, road in enumerate(roads):
-        frame = Frame.about(road)
+        frame = OrientedRectangle.about(road)
         bent = road.area < STRAIGHT * frame.length * frame.width
         if not bent and (frame.length < 1.5 * frame.width or frame.width < 2.5):
             continue
@@ -93,13 +93,13 @@ def _bent_lines(road: Any) -> Any:
     return join([minus(inner, inner.buffer(-LINE, join_style="mitre")), middle])
 
 
-def _across(crosswalk: Any) -> Frame:
+def _across(crosswalk: Any) -> OrientedRectangle:
     """Axes of the road under a crosswalk: x along the road."""
-    frame = Frame.about(crosswalk)
-    return Frame(frame.x, frame.y, frame.angle + np.pi / 2, frame.width, frame.length)
+    frame = OrientedRectangle.about(crosswalk)
+    return OrientedRectangle(frame.x, frame.y, frame.angle + np.pi / 2, frame.width, frame.length)
 
 
-def _lane_lines(frame: Frame) -> list[Any]:
+def _lane_lines(frame: OrientedRectangle) -> list[Any]:
     half, wide = frame.length / 2, frame.width / 2
     lines = []
     if frame.width >= 5.0:
@@ -113,7 +113,7 @@ def _lane_lines(frame: Frame) -> list[Any]:
     return lines
 
 
-def _stop_lines(frame: Frame, road: Any, crosswalks: list[Any]) -> list[Any]:
+def _stop_lines(frame: OrientedRectangle, road: Any, crosswalks: list[Any]) -> list[Any]:
     """Stop lines before each crosswalk, across the half of the road that drives towards it (on the right)."""
     lines: list[Any] = []
     wide = frame.width / 2 - EDGE - LINE
@@ -134,15 +134,17 @@ def crosswalk_bars(crosswalk: Any, roads: list[Any]) -> Any:
     """Bars across the walking direction. One walks along the longer side of a long crosswalk, else across the road that
     it lies on."""
     near = [road for road in roads if road.distance(crosswalk) < 0.5]
-    own = Frame.about(crosswalk)
+    own = OrientedRectangle.about(crosswalk)
     if own.length > 1.35 * own.width:
         walking = own.angle
     elif near:
         road = max(near, key=lambda other: other.intersection(crosswalk.buffer(0.5)).area)
-        frame = Frame.about(road)
-        walking = frame.angle + np.pi / 2 if frame.length > 1.2 * frame.width else Frame.about(crosswalk).angle
+        frame = OrientedRectangle.about(road)
+        walking = (
+            frame.angle + np.pi / 2 if frame.length > 1.2 * frame.width else OrientedRectangle.about(crosswalk).angle
+        )
     else:
-        walking = Frame.about(crosswalk).angle
+        walking = OrientedRectangle.about(crosswalk).angle
     centre = np.asarray(crosswalk.centroid.coords)[0]
     direction, across = np.array([np.cos(walking), np.sin(walking)]), np.array([-np.sin(walking), np.cos(walking)])
     corners = np.asarray(crosswalk.exterior.coords) - centre
@@ -276,7 +278,7 @@ def _pieces(
         if kind == "ramp":
             for ramp in height.ramps:
                 part = meet(area, ramp.polygon)
-                pieces.append(Piece(part, material, semantic, ramp.plane, Frame.about(ramp.polygon).angle))
+                pieces.append(Piece(part, material, semantic, ramp.plane, OrientedRectangle.about(ramp.polygon).angle))
                 area = minus(area, ramp.polygon)
         if kind in ("road", "crosswalk"):
             lines, label = (paint, Semantic.LANE_MARKING) if kind == "road" else (bars, Semantic.CROSSWALK)
@@ -285,7 +287,7 @@ def _pieces(
             area = minus(area, painted)
             semantic = Semantic.CROSSWALK if kind == "crosswalk" else semantic
         for part in polygon_parts(area):
-            pieces.append(Piece(part, material, semantic, plane, Frame.about(part).angle))
+            pieces.append(Piece(part, material, semantic, plane, OrientedRectangle.about(part).angle))
     return [piece for piece in pieces if piece.polygon.area > 1e-5]
 
 

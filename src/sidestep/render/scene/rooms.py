@@ -12,7 +12,7 @@ import shapely
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene.building import Band, Opening, Wall, add_wall
 from sidestep.render.scene.layout import SNAP, Layout, minus, words
-from sidestep.render.scene.solids import HEAD_ROOM, Frame, MeshBuilder, flat, polygon_parts
+from sidestep.render.scene.solids import HEAD_ROOM, MeshBuilder, OrientedRectangle, flat, polygon_parts
 
 CEILING = 2.8  # m
 DOOR_WIDTH, DOOR_HEIGHT = 0.95, 2.1  # m
@@ -130,7 +130,7 @@ def _add_ceiling(builder: MeshBuilder, area: Any, height: float) -> None:
     """Ceiling tiles with lamp panels let in; panels line up with the longer side of each room."""
     lamps = []
     for part in polygon_parts(area):
-        frame = Frame.about(part)
+        frame = OrientedRectangle.about(part)
         inner = part.buffer(-0.35)
         pitch = LAMP_PITCH if height < 3.5 else 1.6 * LAMP_PITCH
         pitch = max(pitch, (frame.length * frame.width / MOST_LAMPS) ** 0.5)

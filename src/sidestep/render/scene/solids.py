@@ -295,7 +295,7 @@ def disc(x: float, y: float, radius: float, corners: int = 10) -> Any:
 
 
 @dataclass(frozen=True)
-class Frame:
+class OrientedRectangle:
     """The smallest rectangle about a footprint: its own axes, x along the longer side."""
 
     x: float
@@ -306,7 +306,7 @@ class Frame:
     z: float = 0.0  # m, of the ground under it
 
     @classmethod
-    def about(cls, polygon: Any, z: float = 0.0) -> Frame:
+    def about(cls, polygon: Any, z: float = 0.0) -> OrientedRectangle:
         ring = np.asarray(polygon.minimum_rotated_rectangle.exterior.coords)
         a, b = ring[1] - ring[0], ring[2] - ring[1]
         if np.hypot(*b) > np.hypot(*a) + 1e-9:

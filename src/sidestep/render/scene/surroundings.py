@@ -13,7 +13,17 @@ from sidestep.render.mesh import Semantic
 from sidestep.render.scene.building import add_building, draw_height
 from sidestep.render.scene.furniture import FurniturePiece
 from sidestep.render.scene.layout import SNAP, Layout, minus, off_grid
-from sidestep.render.scene.solids import Frame, MeshBuilder, band, blob, disc, flat, polygon_parts, prism, sides
+from sidestep.render.scene.solids import (
+    MeshBuilder,
+    OrientedRectangle,
+    band,
+    blob,
+    disc,
+    flat,
+    polygon_parts,
+    prism,
+    sides,
+)
 from sidestep.render.scene.street_furniture import add_tree
 
 CLEAR = 80.0
@@ -74,7 +84,7 @@ def add_far_house(builder: MeshBuilder, footprint: Any, height: float, rng: np.r
     material, roof = f"facade_far_{rng.integers(1, 4)}", str(rng.choice(["gravel", "roof_slate"]))
     with builder.object():
         sides(builder, footprint, -0.2, height, material, Semantic.BUILDING)
-        flat(builder, footprint, height, roof, Semantic.BUILDING, turn=Frame.about(footprint).angle)
+        flat(builder, footprint, height, roof, Semantic.BUILDING, turn=OrientedRectangle.about(footprint).angle)
 
 
 def _add_far_tree(builder: MeshBuilder, x: float, y: float, rng: np.random.Generator) -> None:
@@ -211,7 +221,9 @@ def _add_garden(builder: MeshBuilder, plot: Any, outer: Any, rng: np.random.Gene
                 placed.append((x, y))
                 with builder.object():
                     trunk = disc(x, y, 0.16, 8)
-                    piece = FurniturePiece(trunk, Frame.about(trunk), rng.uniform(5, 7), rng, frozenset(), False, LEDGE)
+                    piece = FurniturePiece(
+                        trunk, OrientedRectangle.about(trunk), rng.uniform(5, 7), rng, frozenset(), False, LEDGE
+                    )
                     add_tree(builder, piece)
 
 

@@ -48,7 +48,7 @@ class Stroke:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class GroundPlan:
     """Everything static. ``outside_solid``: what no layer covers cannot be entered, as in a floor plan."""
 
     layers: tuple[Layer, ...]
@@ -58,18 +58,18 @@ class Ground:
     """Lie on the floor, under crossings and solids."""
 
 
-def ground_of(scene: SceneSpec | None, walls: FloatArray) -> Ground:
+def ground_of(scene: SceneSpec | None, walls: FloatArray) -> GroundPlan:
     """The areas to paint: the scene's regions where they are known, else what the walls enclose.
 
-    Ground is covered in the order in which it is written, then come crossings, then solids.
+    GroundPlan is covered in the order in which it is written, then come crossings, then solids.
     """
     walls = np.asarray(walls, dtype=np.float64).reshape(-1, 4)
     if scene is None:
         layers = tuple(_layers_from_walls(walls))
-        return Ground(layers, walls, outside_solid=bool(layers) and layers[0].kind == "walkable")
+        return GroundPlan(layers, walls, outside_solid=bool(layers) and layers[0].kind == "walkable")
     regions = sorted(scene.regions, key=lambda region: (region.kind in SOLID, region.kind == "crosswalk"))
     layers = tuple(Layer(r.kind, np.array(r.polygon), tuple(np.array(hole) for hole in r.holes)) for r in regions)
-    return Ground(layers, walls, scene.enclosed, tuple(road_strokes(scene.roads or Roads())))
+    return GroundPlan(layers, walls, scene.enclosed, tuple(road_strokes(scene.roads or Roads())))
 
 
 def road_strokes(roads: Roads) -> Iterator[Stroke]:
@@ -157,7 +157,7 @@ def crossing_stripes(ring: FloatArray) -> list[FloatArray]:
     return [np.array([a + near, b + near, b + far, a + far]) for a, b in ends]
 
 
-def paint_ground(ground: Ground, view: Viewport) -> Picture:
+def paint_ground(ground: GroundPlan, view: Viewport) -> Picture:
     """The background (H, W, 3): areas, shadows along walls, walls, and a faint grid of one or five metres."""
     width, height = view.size
     fine = Viewport(view.bounds, (width * FINER, height * FINER))
@@ -236,7 +236,7 @@ def _paint_shadow(picture: Image.Image, solid: Image.Image, view: Viewport) -> N
     picture.paste(palette.INK, (0, 0), mask)
 
 
-def _paint_walls(picture: Image.Image, ground: Ground, view: Viewport) -> None:
+def _paint_walls(picture: Image.Image, ground: GroundPlan, view: Viewport) -> None:
     draw = ImageDraw.Draw(picture)
     width = max(FINER, round(min(0.06 * view.scale, 2.5 * FINER)))
     if len(ground.walls) == 0:

@@ -15,7 +15,7 @@ from sidestep.errors import BadInput, describe_error
 from sidestep.metrics.score import EpisodeScores, score_episode
 from sidestep.metrics.unknown import NOTE
 from sidestep.records import save_record
-from sidestep.records.logs.drive import Drive, LogReader, ReadOptions
+from sidestep.records.logs.drive import LoggedDrive, LogReader, ReadOptions
 from sidestep.runs.folder import (
     EPISODES,
     RESULTS_FILE,
@@ -126,7 +126,7 @@ def _records(
         raise BadInput(f"{path}: no drive of a robot in it")
 
 
-def _drives(path: Path, reader: LogReader, read: ReadOptions) -> Iterator[Drive]:
+def _drives(path: Path, reader: LogReader, read: ReadOptions) -> Iterator[LoggedDrive]:
     """What a plug-in raises names the format."""
     try:
         yield from reader.read(path, read)

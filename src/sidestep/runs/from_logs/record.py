@@ -14,7 +14,7 @@ import numpy as np
 from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.metrics.unknown import NOTE
-from sidestep.records.logs.drive import Drive, Track, scaled
+from sidestep.records.logs.drive import LoggedDrive, Track, scaled
 from sidestep.records.logs.resample import States, choose_step, hold, longest_gap, make_grid, pieces, sample
 from sidestep.runs.from_logs.judge import judge_drive
 from sidestep.scenes.compile import compile_scene
@@ -68,7 +68,7 @@ class LogFile(NamedTuple):
     format: str
 
 
-def make_records(log: LogFile, stem: str, drive: Drive, options: BuildOptions) -> Iterator[EpisodeRecord]:
+def make_records(log: LogFile, stem: str, drive: LoggedDrive, options: BuildOptions) -> Iterator[EpisodeRecord]:
     """One record per piece of the drive between gaps of the robot's track. ``stem`` opens the scenarios' names unless
     ``options`` name them."""
     drive = _windowed(scaled(drive, options.scale))
@@ -109,7 +109,7 @@ def _check_near(log: LogFile, who: str, track: Track) -> None:
         raise BadInput(f"{log.name}: {who} moves at more than {FARTHEST_M:g} m/s; check the columns and --scale")
 
 
-def _windowed(drive: Drive) -> Drive:
+def _windowed(drive: LoggedDrive) -> LoggedDrive:
     if drive.window is None:
         return drive
     start, end = drive.window
@@ -129,7 +129,7 @@ def cut_track(track: Track, chosen: Any) -> Track:
 
 
 def _record(
-    log: LogFile, name: str, drive: Drive, times: FloatArray, step_s: float, gap_s: float, options: BuildOptions
+    log: LogFile, name: str, drive: LoggedDrive, times: FloatArray, step_s: float, gap_s: float, options: BuildOptions
 ) -> EpisodeRecord:
     robot = sample(drive.robot, times, gap_s)
     spec = options.spec or _disc(drive, options.radius_m)
@@ -177,7 +177,7 @@ def _record(
     )
 
 
-def _disc(drive: Drive, radius_m: float) -> RobotSpec:
+def _disc(drive: LoggedDrive, radius_m: float) -> RobotSpec:
     """A robot about which nothing is known but its size. Without headings it may drive in any direction."""
     if not (np.isfinite(radius_m) and radius_m > 0):
         raise BadInput(f"--radius {radius_m:g}: must be a positive number of metres")
@@ -191,7 +191,7 @@ def _disc(drive: Drive, radius_m: float) -> RobotSpec:
 
 
 def _scenario(
-    log: LogFile, name: str, drive: Drive, robot: States, spec: RobotSpec, step_s: float, steps: int,
+    log: LogFile, name: str, drive: LoggedDrive, robot: States, spec: RobotSpec, step_s: float, steps: int,
     options: BuildOptions,
 ) -> Scenario:  # fmt: skip
     """Where no goal is known, the field that has to be there holds the last position; the note says so."""
@@ -231,12 +231,12 @@ def _scenario(
     return Scenario.parse(data, where)
 
 
-def _person(drive: Drive, number: int) -> Track:
+def _person(drive: LoggedDrive, number: int) -> Track:
     assert drive.people is not None
     return drive.people[number]
 
 
-def _people_of(drive: Drive, times: FloatArray, gap_s: float) -> tuple[list[int], list[States]]:
+def _people_of(drive: LoggedDrive, times: FloatArray, gap_s: float) -> tuple[list[int], list[States]]:
     """Everybody who is there at one of the times, in the order of their numbers."""
     ids, tracks = [], []
     for number in sorted(drive.people or {}):
@@ -260,7 +260,7 @@ def _stack(tracks: list[States], count: int) -> tuple[FloatArray, Any]:
     return people, present
 
 
-def _commands(drive: Drive, times: FloatArray) -> FloatArray:
+def _commands(drive: LoggedDrive, times: FloatArray) -> FloatArray:
     """(T, 4) the command that held when each step began; kind -1 where there was none."""
     command = np.zeros((len(times) - 1, 4))
     command[:, 0] = -1.0
@@ -273,7 +273,7 @@ def _commands(drive: Drive, times: FloatArray) -> FloatArray:
     return command
 
 
-def _shortest_path(drive: Drive, robot: States, spec: RobotSpec, scene: CompiledScene | None) -> float:
+def _shortest_path(drive: LoggedDrive, robot: States, spec: RobotSpec, scene: CompiledScene | None) -> float:
     """From the first position to the goal round the walls, m; NaN where goal or path is not known."""
     if drive.goal is None:
         return nan

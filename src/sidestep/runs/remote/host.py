@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from sidestep.errors import BadInput
 from sidestep.runs.remote.messages import Introduction, read_introduction
-from sidestep.runs.remote.session import FailedPolicy, Session, SessionPolicy
+from sidestep.runs.remote.session import FailedPolicy, PolicySession, SessionPolicy
 from sidestep.runs.remote.wire import (
     HELLO_LIMIT,
     HELLO_S,
@@ -118,7 +118,7 @@ class SidestepHost(Host):
         self._open = ExitStack()
         self._open.enter_context(unlinking(self._listener))
         self.address = str(bound_address(self._listener))
-        self._session: Session | None = None
+        self._session: PolicySession | None = None
         self._first: Introduction | None = None
         self._suite, self._mode = "", ""
         self._waiting: list[Message] = []
@@ -162,7 +162,7 @@ class SidestepHost(Host):
             self._session.announce(self._suite, self._mode, self._waiting)
         return self._session is not None
 
-    def _next_session(self, wait_s: float | None) -> Session | None:
+    def _next_session(self, wait_s: float | None) -> PolicySession | None:
         """The next policy that gets through the handshake; None when the time is up."""
         deadline = None if wait_s is None else time.monotonic() + wait_s
         while deadline is None or time.monotonic() < deadline:
@@ -177,7 +177,7 @@ class SidestepHost(Host):
                 return session
         return None
 
-    def _greet(self, connection: Connection) -> Session | None:
+    def _greet(self, connection: Connection) -> PolicySession | None:
         try:
             hello = connection.receive(HELLO_S)
             check_version(hello, "policy")
@@ -196,7 +196,7 @@ class SidestepHost(Host):
             connection.close()
             return None
         connection.limit = POLICY_LIMIT
-        return Session(connection, policy)
+        return PolicySession(connection, policy)
 
 
 def _describe(episode: RemoteEpisode) -> Message:

@@ -25,7 +25,7 @@ from typing import Any
 from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
 from sidestep.runs.remote.host import PAUSE_S, RECONNECT_S, Host, RemoteEpisode
-from sidestep.runs.remote.joystick_state import Contacts, Frame, metadata, power_off, state
+from sidestep.runs.remote.joystick_state import Contacts, MapFrame, metadata, power_off, state
 from sidestep.runs.remote.messages import Introduction
 from sidestep.runs.remote.session import ANSWER_S, RESET_S, ClientFailed
 from sidestep.runs.remote.wire import Address, listen, remove_stale, unlinking
@@ -262,7 +262,7 @@ class JoystickPolicy(Policy):
     def reset(self, task: Task) -> None:
         """Send the metadata and wait until the client is ready. What comes before its name is from the last episode."""
         assert task.map is not None
-        self._task, self._frame = task, Frame.around(task.map, task)
+        self._task, self._frame = task, MapFrame.around(task.map, task)
         deadline = time.monotonic() + RESET_S
         try:
             document = json.dumps(metadata(self._episode.scenario.name, task, self._frame), allow_nan=False)

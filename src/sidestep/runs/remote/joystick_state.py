@@ -65,7 +65,7 @@ class Contacts:
 
 
 @dataclass(frozen=True)
-class Frame:
+class MapFrame:
     """Where the client's (0, 0) lies in the world, and how far its map reaches, m."""
 
     x: float
@@ -74,7 +74,7 @@ class Frame:
     height: float
 
     @classmethod
-    def around(cls, scene: CompiledScene, task: Task) -> Frame:
+    def around(cls, scene: CompiledScene, task: Task) -> MapFrame:
         """Bounds of the scene and the robot's path."""
         goal = task.goal if task.goal is not None else task.start[:2]
         sides = (-MARGIN_M, MARGIN_M)
@@ -90,7 +90,7 @@ class Frame:
         return [float(x) - self.x, float(y) - self.y, float(heading)]
 
 
-def traversible(scene: CompiledScene, frame: Frame) -> list[list[float]]:
+def traversible(scene: CompiledScene, frame: MapFrame) -> list[list[float]]:
     """1.0 where the cell's centre is free, else 0.0; rows along y."""
     columns = frame.x + (np.arange(round(frame.width / MAP_SCALE_M)) + 0.5) * MAP_SCALE_M
     rows = frame.y + (np.arange(round(frame.height / MAP_SCALE_M)) + 0.5) * MAP_SCALE_M
@@ -115,7 +115,7 @@ def _between(place: Any, count: int) -> tuple[Any, Any, Any]:
     return first, np.minimum(first + 1, count - 1), place - first
 
 
-def metadata(name: str, task: Task, frame: Frame) -> dict[str, Any]:
+def metadata(name: str, task: Task, frame: MapFrame) -> dict[str, Any]:
     """The first message of an episode. Nobody is listed: people come with the first state."""
     assert task.map is not None
     start = frame.to_client(*task.start)
@@ -139,7 +139,7 @@ def metadata(name: str, task: Task, frame: Frame) -> dict[str, Any]:
     }
 
 
-def state(observation: Observation, task: Task, frame: Frame, contacts: Contacts) -> dict[str, Any]:
+def state(observation: Observation, task: Task, frame: MapFrame, contacts: Contacts) -> dict[str, Any]:
     """The answer to ``sense``."""
     robot = observation.robot
     here = frame.to_client(robot.x, robot.y, robot.heading)
@@ -163,7 +163,7 @@ def power_off(outcome: str, time: float) -> dict[str, Any]:
     return {"robot_on": False, "termination_cause": CAUSES.get(outcome, "Timeout"), "sim_t": time}
 
 
-def _people(people: Pedestrians, frame: Frame, contacts: Contacts, time: float, step_s: float) -> dict[str, Any]:
+def _people(people: Pedestrians, frame: MapFrame, contacts: Contacts, time: float, step_s: float) -> dict[str, Any]:
     found = {}
     for number, (x, y), heading, radius in zip(
         people.id.tolist(), people.position.tolist(), people.heading.tolist(), people.radius.tolist(), strict=True

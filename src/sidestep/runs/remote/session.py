@@ -83,7 +83,7 @@ class FailedPolicy(IntroducedPolicy):
         raise GuestFailed(self._reason)
 
 
-class Session:
+class PolicySession:
     """One policy on one connection, through any number of episodes.
 
     A policy that is late keeps its connection once: its late answer is known by its number and thrown away. One that
@@ -204,7 +204,7 @@ class Session:
 class SessionPolicy(IntroducedPolicy):
     """A policy for one episode, at the other end of a session."""
 
-    def __init__(self, session: Session, about: Message | None = None, act_limit_s: float | None = None) -> None:
+    def __init__(self, session: PolicySession, about: Message | None = None, act_limit_s: float | None = None) -> None:
         super().__init__(session.policy)
         self.session = session
         self._about = {"name": None, "suite": None, "scenario_seed": None} | (about or {})
@@ -294,7 +294,7 @@ class RemotePolicy(IntroducedPolicy):
         return self._policy
 
 
-def greet(address: Address) -> Session:
+def greet(address: Address) -> PolicySession:
     """Connect as the benchmark, and hear who answers; ``WireError`` when nobody does or they do not fit."""
     connection = Connection(connect(address), POLICY_LIMIT, strict=True)
     try:
@@ -302,7 +302,7 @@ def greet(address: Address) -> Session:
         connection.send({**hello, "token": os.environ.get(TOKEN_VARIABLE)}, HELLO_S)
         answer = connection.receive(HELLO_S)
         check_version(answer, "policy")
-        return Session(connection, read_introduction(answer))
+        return PolicySession(connection, read_introduction(answer))
     except Refused as error:
         with suppress(WireError):
             connection.send({"type": "refused", "sidestep": PROTOCOL, "reason": str(error)}, 1.0)

@@ -32,7 +32,7 @@ from sidestep.scenes.places.osm_file import (
     path_width,
     read_osm_file,
 )
-from sidestep.scenes.places.osm_streets import Crossing, Streets, find_crossings, lay_streets
+from sidestep.scenes.places.osm_streets import MappedCrossing, Streets, find_crossings, lay_streets
 from sidestep.scenes.places.place import WALKABLE_KINDS, Place, WalkLine, make_graph
 from sidestep.scenes.walkways import OBSTACLES, footprints, unit
 from sidestep.types.scene import Region, RegionKind, SceneSpec
@@ -143,7 +143,7 @@ def lay_ground(
     data: OsmData,
     streets: Streets,
     paths: Paths,
-    crossings: list[Crossing],
+    crossings: list[MappedCrossing],
     buildings: Any,
     options: OsmOptions,
     clip: Any,
@@ -172,7 +172,7 @@ def lay_ground(
     return partition(layers, clip)
 
 
-def _ramps(crossings: list[Crossing], crosswalk: Any, road: Any, paved: Any, options: OsmOptions) -> Any:
+def _ramps(crossings: list[MappedCrossing], crosswalk: Any, road: Any, paved: Any, options: OsmOptions) -> Any:
     """The first metre of the sidewalk at each end, and whatever lies between the road and the sidewalk."""
     near = grid.grown(crosswalk, options.ramp_length)
     ramps = []

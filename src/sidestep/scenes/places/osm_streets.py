@@ -187,7 +187,7 @@ AHEAD = 1.0  # m along the road on both sides of a node, for the road's directio
 
 
 @dataclass(frozen=True, eq=False)
-class Crossing:
+class MappedCrossing:
     """A line from sidewalk to sidewalk."""
 
     line: Any  # shapely
@@ -199,7 +199,7 @@ class Crossing:
         return grid.grown(self.line, self.width / 2, cap_style="flat", join_style="mitre")
 
 
-def find_crossings(data: OsmData, streets: Streets, walks: list[Any], options: OsmOptions) -> list[Crossing]:
+def find_crossings(data: OsmData, streets: Streets, walks: list[Any], options: OsmOptions) -> list[MappedCrossing]:
     """All crossings of a file; ``walks`` are the lines at whose sidewalks they end."""
     found, drawn = [], set[str]()
     for way in data.ways:
@@ -207,13 +207,13 @@ def find_crossings(data: OsmData, streets: Streets, walks: list[Any], options: O
             drawn.update(way.refs)
             line = _reaching(way.points, walks)
             if streets.carriageway.intersects(line):
-                found.append(Crossing(line, _crossing_width(way.tags, options)))
+                found.append(MappedCrossing(line, _crossing_width(way.tags, options)))
     for part in streets.parts:
         for ref, node in ((ref, data.nodes[ref]) for ref in _inner(data, part) if ref not in drawn):
             if node.tags.get("highway") == "crossing" and node.tags.get("crossing") != "no":
                 drawn.add(ref)
                 across = _across(part, np.array(node.xy), options)
-                found.append(Crossing(_reaching(across, walks), _crossing_width(node.tags, options)))
+                found.append(MappedCrossing(_reaching(across, walks), _crossing_width(node.tags, options)))
     return found
 
 

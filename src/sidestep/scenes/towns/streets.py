@@ -56,7 +56,7 @@ class Zones:
 
 
 @dataclass(frozen=True)
-class Crossing:
+class Crosswalk:
     """A crosswalk at a station (m) of a street."""
 
     station: float
@@ -71,7 +71,7 @@ class Street:
     chain: Chain
     road_half: float  # m
     zones: tuple[Zones, Zones]
-    crossings: tuple[Crossing, ...]
+    crossings: tuple[Crosswalk, ...]
     stations: FloatArray
     centre: FloatArray  # (M, 2)
     tangents: FloatArray  # (M, 2)
@@ -137,13 +137,13 @@ def lay_streets(
         for end in (0, 1):
             station = first + NODE_GAP + wide[0] / 2 if end == 0 else chain.length - last - NODE_GAP - wide[1] / 2
             if not (missing[end] and ends[end]):
-                crossings.append(Crossing(float(station), float(wide[end]), False))
+                crossings.append(Crosswalk(float(station), float(wide[end]), False))
         room = chain.length - first - last - 10
         if room > MID_BLOCK_FROM and rng.random() < 0.7:
             middle = first + (chain.length - first - last) * exact.uniform(rng, 0.42, 0.58)
-            crossings.insert(min(len(crossings), 1), Crossing(float(middle), float(wide[2]), True))
+            crossings.insert(min(len(crossings), 1), Crosswalk(float(middle), float(wide[2]), True))
         if not crossings:
-            crossings.append(Crossing(float(first + NODE_GAP + wide[0] / 2), float(wide[0]), False))
+            crossings.append(Crosswalk(float(first + NODE_GAP + wide[0] / 2), float(wide[0]), False))
         crossings.sort(key=lambda crossing: crossing.station)
         parking = bool(2 * half > 8.6 and rng.random() < 0.7)
         streets.append(_sample(chain, half, zones, tuple(crossings), first, chain.length - last, parking))
@@ -230,7 +230,7 @@ def _sample(
     chain: Chain,
     half: float,
     zones: tuple[Zones, Zones],
-    crossings: tuple[Crossing, ...],
+    crossings: tuple[Crosswalk, ...],
     first: float,
     last: float,
     parking: bool,

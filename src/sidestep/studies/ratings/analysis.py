@@ -26,7 +26,13 @@ from sidestep.studies.ratings.participation import (
 )
 from sidestep.studies.ratings.precision import precision_document
 from sidestep.studies.ratings.questionnaire import Questionnaire, load_questionnaire
-from sidestep.studies.ratings.summary import SummaryCell, overview_document, summarise, summary_tables, write_summaries
+from sidestep.studies.ratings.summary import (
+    SummaryCell,
+    overview_document,
+    summarise_ratings,
+    summary_tables,
+    write_summaries,
+)
 from sidestep.studies.ratings.table import Ratings, count_incomplete_runs, make_ratings, write_ratings
 from sidestep.version import __version__
 
@@ -156,7 +162,7 @@ def other_form_document(ratings: Ratings, questionnaire: Questionnaire) -> dict[
         for part in ("scenarios", "policies")
     }
     averages["scenarios"] = {name: each for name, each in averages["scenarios"].items() if name in asked}
-    cells = summarise(turned, form, ("scenario", "policy"))
+    cells = summarise_ratings(turned, form, ("scenario", "policy"))
     return {
         "questionnaire": form.name,
         "items": disputed,

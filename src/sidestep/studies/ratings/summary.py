@@ -88,7 +88,7 @@ class SummaryCell:
         }  # fmt: skip
 
 
-def summarise(ratings: Ratings, questionnaire: Questionnaire, by: Sequence[str]) -> list[SummaryCell]:
+def summarise_ratings(ratings: Ratings, questionnaire: Questionnaire, by: Sequence[str]) -> list[SummaryCell]:
     """A cell for each combination of values of the columns ``by``, in the order of the questionnaire's scenarios and of
     appearance."""
     keys = list(zip(*(ratings.column(name).tolist() for name in by), strict=True))
@@ -150,7 +150,7 @@ def summary_tables(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, 
     for name, by in TABLES.items():
         if name in ("participants", "sets") and len(ratings.names(by[-1])) < 2:
             continue
-        tables[name] = summarise(ratings, questionnaire, by)
+        tables[name] = summarise_ratings(ratings, questionnaire, by)
     return tables
 
 
@@ -163,7 +163,7 @@ def overview_document(ratings: Ratings, questionnaire: Questionnaire) -> dict[st
     return {
         part: {
             str(cell.key[column]): _overview(cell, questionnaire)
-            for cell in summarise(ratings, questionnaire, [column])
+            for cell in summarise_ratings(ratings, questionnaire, [column])
         }
         for part, column in OVERVIEWS.items()
     }

@@ -82,7 +82,7 @@ INPUT_WORDS = {
 
 
 @dataclass(frozen=True)
-class Drive:
+class LongRoute:
     """What happened on a long route."""
 
     distance_m: float
@@ -105,7 +105,7 @@ class SidewalkEpisode(PaperEpisode):
     setting: str
     values: Mapping[str, float]
     """Values by metric."""
-    drive: Drive | None = None
+    drive: LongRoute | None = None
     """None for all but long routes."""
 
 
@@ -182,4 +182,4 @@ def _episode(
     if suite != LONG or record is None:
         return episode
     counts = (count_failures(record, kinds) for kinds in (COLLISIONS, LANES, FREEZES))
-    return replace(episode, drive=Drive(driven_m(record), record.duration, *counts))
+    return replace(episode, drive=LongRoute(driven_m(record), record.duration, *counts))

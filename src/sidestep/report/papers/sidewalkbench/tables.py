@@ -13,7 +13,7 @@ from sidestep.report.papers.sidewalkbench.episodes import (
     REACTIVE,
     SETTINGS,
     UNIT,
-    Drive,
+    LongRoute,
     SidewalkEpisode,
     SidewalkRun,
     published,
@@ -227,7 +227,7 @@ def mark_arriving(rows: Sequence[Row]) -> list[Row]:
 
 def long_estimates(episodes: Sequence[SidewalkEpisode]) -> list[Estimate]:
     """FC, C, OL, F, V, RC and the distance driven, of one policy."""
-    drives: list[Drive] = [each.drive for each in episodes if each.drive is not None]
+    drives: list[LongRoute] = [each.drive for each in episodes if each.drive is not None]
     distances_m = [drive.distance_m for drive in drives]
     clusters = [each.cluster for each in episodes if each.drive is not None]
     counts = (

@@ -1,7 +1,7 @@
 """A section of reports about the suite: one table."""
 
 from sidestep.report.papers import ReportSection, SectionContent
-from sidestep.report.summary import summarise
+from sidestep.report.summary import summarise_episodes
 
 
 class ExampleSection(ReportSection):
@@ -9,7 +9,7 @@ class ExampleSection(ReportSection):
 
     def make(self, episodes, colours, options):
         """One table."""
-        summary = summarise([item.scores for item in episodes])
+        summary = summarise_episodes([item.scores for item in episodes])
         table = summary.table([column for column in summary.columns if column.name == "example_steps"], colours)
         return SectionContent("example", "Example", "As in the example", "Steps.", (table,), table_prefix="example-")
 
