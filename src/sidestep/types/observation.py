@@ -59,9 +59,8 @@ class Pedestrians:
     radius: FloatArray  # (N,) m
     group: IntArray  # (N,) walking group, -1 alone
     gesture: IntArray | None = None  # (N,) number of ``GESTURES``; None where the sensor does not detect it
-    gaze: FloatArray | None = (
-        None  # (N,) rad, world frame: where the head points; None where the sensor does not detect it
-    )
+    gaze: FloatArray | None = None
+    """(N,) rad, world frame: where the head points; None where the sensor does not detect it."""
 
     def __len__(self) -> int:
         return len(self.id)

@@ -24,7 +24,7 @@ from sidestep.report.table_writer import markdown
 from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 from sidestep.types import Command, Observation
-from sidestep.types import LoopEpisode as Pedals
+from sidestep.types import Drive as Pedals
 from tests.prediction.data.test_bootstrap import example
 
 

@@ -89,7 +89,7 @@ def test_the_file_of_an_earlier_client_is_out_of_the_way(prefix: Path, suite: Pa
         assert os.path.exists(client.from_robot)
     Path(client.from_robot).unlink()
     Path(client.from_robot).write_text("mine")
-    with pytest.raises(BadInput, match="is no socket"):
+    with pytest.raises(BadInput, match="not a socket"):
         JoystickHost(str(prefix))
     assert Path(client.from_robot).read_text() == "mine"
 

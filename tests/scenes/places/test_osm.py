@@ -255,10 +255,10 @@ WAY = "<way id='7'><nd ref='1'/><nd ref='2'/><tag k='highway' v='{}'/></way>"
         (f"<osm>{NODES}</osm>", "no walkable way"),
         (f"<osm>{NODES}{WAY.format('residential')}</osm>", "no walkable way.*sidewalk=both"),
         (f"<osm>{NODES}{WAY.format('steps')}</osm>", "no walkable way"),
-        ("<osm><node id='1' lon='0' lat='nan'/></osm>", "node 1.*no place on Earth"),
-        ("<osm><node id='1' lon='inf' lat='0'/></osm>", "no place on Earth"),
+        ("<osm><node id='1' lon='0' lat='nan'/></osm>", "node 1.*not on Earth"),
+        ("<osm><node id='1' lon='inf' lat='0'/></osm>", "not on Earth"),
         ("<osm><node id='1' lon='x' lat='0'/></osm>", "must be numbers"),
-        ("<osm><node id='1' lon='0' lat='95'/></osm>", "no place on Earth"),
+        ("<osm><node id='1' lon='0' lat='95'/></osm>", "not on Earth"),
         (
             f"<osm>{NODES}<way id='7'><nd ref='1'/><nd ref='8'/><nd ref='9'/></way></osm>",
             "2 of the 3 nodes.*way 7 → node 8.*complete ways",
@@ -278,7 +278,7 @@ def test_file_that_is_not_there_or_too_large(tmp_path, monkeypatch):
     with pytest.raises(BadInput, match=r"no such \.osm extract"):
         read_osm(tmp_path / "none.osm")
     monkeypatch.setattr("sidestep.scenes.places.osm_file.LARGEST_FILE", 10)
-    with pytest.raises(BadInput, match="MB, which is the most"):
+    with pytest.raises(BadInput, match="MB, the limit"):
         read_osm(street().write(tmp_path / "a.osm"))
 
 

@@ -116,7 +116,7 @@ def edit(file: Path, change: Any) -> None:
         (lambda d: d.update(nodes=[{"children": [1]}, {"children": [2]}, {"children": [1]}]), "child of two nodes"),
         (lambda d: d.pop("scenes"), "no triangles"),
         (lambda d: d["nodes"][0].update(translation=[1e9, 0, 0]), "more than 16 km from the origin"),
-        (lambda d: d["nodes"][0].update(scale=[float("1e308")] * 3), "no numbers or more than 16 km"),
+        (lambda d: d["nodes"][0].update(scale=[float("1e308")] * 3), "not finite or more than 16 km"),
         (lambda d: d["nodes"][0].update(children=[0]), "nested"),
         (lambda d: d["meshes"][0]["primitives"][0].update(mode=0), "no triangles"),
         (lambda d: d.update(nodes=[]), "IndexError|KeyError"),

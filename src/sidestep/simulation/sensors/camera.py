@@ -8,7 +8,7 @@ from typing import Any
 from sidestep.errors import BadInput
 from sidestep.interfaces import Policy, Sensor, SensorContext, SensorView
 from sidestep.types import RobotSpec, Scenario
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import IntArray
 from sidestep.types.sensors import SCENARIO_CAMERA_FIELDS, CameraSettings, merge_camera_settings
 
 PICTURES: frozenset[str] = frozenset({"rgb", "depth", "semantic"})
@@ -74,7 +74,7 @@ class CameraSensor(Sensor):
 
     def watch(self, view: SensorView) -> None:
         """Take a picture if one is due."""
-        self._camera.follow(view.robot, view.everybody, view.time_s, *self._poses(view))
+        self._camera.follow(view.robot, view.everybody, view.time_s, view.others)
         due = self._settings.newest_frame(view.step, self._step_s, self._control_every)
         if not self._at_once and due > self._due:
             self._due = due
@@ -92,9 +92,5 @@ class CameraSensor(Sensor):
         return {**pictures, "picture_time": taken * self._step_s}
 
     def _take(self, view: SensorView) -> None:
-        seen = self._camera.sense(view.robot, view.everybody, view.time_s, *self._poses(view))
+        seen = self._camera.sense(view.robot, view.everybody, view.time_s, view.others)
         self._taken.append((view.step, {name: seen[name] for name in self.context.needs}))
-
-    def _poses(self, view: SensorView) -> tuple[FloatArray, ...]:
-        """Of the other robots; nothing where there are none, as cameras without them expect."""
-        return (view.others,) if self.context.others else ()
