@@ -44,8 +44,8 @@ demo: $(USER_STAMP)
 	    out/demo/catalogue out/demo/intersection out/demo/street out/demo/protocol --out out/demo/report.html
 	@echo "Open out/demo/report.html"
 
-test: PYTEST := $(BIN)/python -m pytest -n 4 --dist loadgroup -m "not full" --durations=10 -rfEs
-test-full: PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup --durations=10 -rfEs
+test: PYTEST := $(BIN)/python -m pytest -n 4 -m "not full" --durations=20 -rfEs
+test-full: PYTEST := $(BIN)/python -m pytest -n 3 --durations=20 -rfEs
 
 test test-full: $(STAMP)  # linters run beside the tests; what they found stands below
 	@mkdir -p out

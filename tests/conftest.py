@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -15,19 +14,6 @@ from tests.needs import names_a_remedy
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # tests run side by side, and small networks train slower on several threads
 
-IN_ONE_PROCESS = (
-    "cli/test_contract.py", "cli/test_pack.py", "extras/test_environments.py", "gym/test_intersectnav.py",
-    "gym/test_training.py", "leaderboard/test_pack.py", "leaderboard/test_pages.py",
-    "learning/drive_page/test_browser.py", "learning/test_waypoints.py", "plugins/test_installed.py",
-    "prediction/data/test_from_records.py", "prediction/data/test_generate.py", "prediction/test_cvae_training.py",
-    "report/test_html.py", "report/test_montage.py", "report/test_sidewalk_outputs.py",
-    "report/test_sidewalk_tables.py", "report/test_socnav_outputs.py", "report/test_socnav_tables.py",
-    "report/test_viewer_browser.py", "report/test_viewer_cli.py", "runs/remote/test_isolation.py",
-    "runs/remote/test_misbehaviour.py", "runs/remote/test_processes.py", "runs/remote/test_same_as_in_process.py",
-    "runs/test_ray_executor.py", "studies/ratings/test_analysis.py", "studies/test_browser.py",
-    "studies/test_postgres.py", "studies/test_walking.py",
-)  # fmt: skip
-"""Files whose tests share what takes long to make (a server, a cluster, a run): one process makes it once."""
 UNEXPLAINED: list[str] = []
 """Tests skipped for a reason that does not say how to run them."""
 
@@ -45,13 +31,12 @@ def pytest_configure(config: pytest.Config) -> None:
         compile_first()
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    folder = Path(__file__).parent
-    for item in items:
-        file = item.path.relative_to(folder).as_posix() if item.path.is_relative_to(folder) else ""
-        if file in IN_ONE_PROCESS:
-            item.add_marker(pytest.mark.xdist_group(file))
+@pytest.hookimpl(optionalhook=True)  # where pytest-xdist is installed
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Groups of pytest-xdist itself are of no use here: version 3.8 cannot name them to pytest 9.2."""
+    from tests.scheduling import SharedFixturesTogether
+
+    return SharedFixturesTogether(config, log)
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
