@@ -1,7 +1,7 @@
 """A run that is read: its description, its scores in every dialect and its records, each file at most once.
 
 Everything that looks at a finished run takes a ``FinishedRun``: the summary, comparisons, the report, the board and
-``sidestep.Run``. Nothing is simulated.
+``sidestep.Run``. Nothing is simulated. Whether an episode of a run is done is decided in ``runs.episode``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 The page draws; the server steps and paces. Worker processes hold the episodes, so that many participants walk at once
 and no answers are lost if a policy crashes. A page that is closed, frozen or hidden stops the clock of its walk. A walk
 resumes where it stopped, unless the server or its worker has restarted: then it begins again, and only complete walks
-are stored.
+are stored. A key goes from ``static/walk.js`` to ``take``, with the next ``_step`` to ``walk_worker``, and there to
+``LiveEpisode.step``.
 """
 
 from __future__ import annotations

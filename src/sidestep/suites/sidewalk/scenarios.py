@@ -103,8 +103,8 @@ def placement(route: SidewalkRoute, options: SidewalkOptions) -> RobotPlacement:
 
 
 def make_rules(route: SidewalkRoute, **changes: Any) -> Rules:
-    """Leaving the sidewalk or touching anything ends the episode. The goal spans the sidewalk: a robot that gets past
-    it on the sidewalk has reached it."""
+    """Leaving the sidewalk or touching anything ends the episode. Success is reaching the goal (``Rules.success``'s
+    default), which spans the sidewalk: a robot that gets past it on the sidewalk has reached it."""
     values: dict[str, Any] = {
         "step_s": STEP_S,
         "time_limit_s": TIME_LIMIT_S,
