@@ -148,8 +148,8 @@ CROWD_MODELS: dict[str, str] = {
     "static": "sidestep.kernels.layout:MODEL_NONE",
     "script": "sidestep.kernels.layout:MODEL_SCRIPT",
 }
-"""Models of a crowd part. These are inside the compiled step (``kernels.world``, numbers in ``kernels.layout``) and have
-their parameters in ``simulation.crowd.models``; plug-ins are ``sidestep.interfaces.CrowdModel``."""
+"""Models of a crowd part. These are inside the compiled step (``kernels.world``, numbers in ``kernels.layout``); their
+parameters are in ``simulation.crowd.models``. Plug-ins are ``sidestep.interfaces.CrowdModel``."""
 
 PREDICTORS: dict[str, str] = {
     "constant_velocity": "sidestep.prediction.predictors.constant_velocity:ConstantVelocity",
