@@ -139,7 +139,26 @@ def check_places() -> list[Check]:
         checks.append(Check("SIDESTEP_DATA", "ok", data))
     else:
         checks.append(Check("SIDESTEP_DATA", "failed", f"{data}: no such folder", "make it, or unset the variable"))
-    return [*checks, check_video()]
+    return [*checks, check_sandbox(), check_video()]
+
+
+def check_sandbox() -> Check:
+    """What this system can hold around policies that are not bundled: a guest is started to see."""
+    from sidestep.errors import GuestFailed
+    from sidestep.runs.remote.guests import WALLS, GuestProcess
+
+    try:
+        guest = GuestProcess("straight")
+    except GuestFailed as error:
+        return Check("sandbox", "failed", str(error), "report this with the output of `sidestep doctor --json`")
+    guest.kill()
+    missing = [wall for wall in WALLS if wall not in guest.sandbox]
+    if not missing:
+        return Check("sandbox", "ok", "policies of others see their own files only, no network, no other process")
+    return Check(
+        "sandbox", "missing", f"not held: {', '.join(missing)}",
+        "Linux 5.13 with Landlock and seccomp; containers may have to allow these calls",
+    )  # fmt: skip
 
 
 def check_video() -> Check:

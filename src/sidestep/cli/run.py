@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -205,6 +205,17 @@ Ray = Annotated[
     typer.Option(metavar="ADDRESS", help="Run on the Ray cluster at this address; local: start one for this run."),
 ]
 Isolate = Annotated[bool, typer.Option("--isolate", help="Run bundled policies in processes of their own too.")]
+SandboxMode = Annotated[
+    Literal["auto", "require", "off"],
+    typer.Option(
+        help="What a policy in its own process may reach (Linux). auto: its own files only, as far as the system can "
+        "enforce it; require: refuse to run where that is incomplete; off: whatever you may."
+    ),
+]
+AllowRead = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="PATH", help="File or folder that such a policy may read besides its own; repeatable."),
+]
 LimitMemory = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Memory of a policy in its own process, such as 4GB.")
 ]
@@ -273,6 +284,8 @@ def run(
     latency: Latency = None,
     act_limit: Annotated[float, typer.Option(min=0.0, help="Time for one decision in seconds.")] = 10.0,
     isolate: Isolate = False,
+    sandbox: SandboxMode = "auto",
+    allow_read: AllowRead = None,
     limit_memory: LimitMemory = None,
     limit_cpu: LimitCpu = None,
     limit_wall: LimitWall = None,
@@ -297,9 +310,9 @@ def run(
     if debug and (film or counterfactual or ray is not None):
         raise BadInput("--debug runs in this process and keeps nothing; leave out --video, --counterfactual and --ray")
     limits = {"memory_bytes": limit_memory, "output_bytes": limit_output, "cpu_s": limit_cpu, "wall_s": limit_wall}
-    isolation = choose_isolation(isolate, limits, limit_processes)
+    isolation = choose_isolation(isolate, limits, limit_processes, sandbox, allow_read)
     if debug and isolation != choose_isolation():
-        raise BadInput("--debug runs in this process; leave out --isolate and the limits")
+        raise BadInput("--debug runs in this process; leave out --isolate, --sandbox, --allow-read and the limits")
     folder, storage = _choose_place(out, bool(video or replace or counterfactual))
     policy = installed_policies(policy, skip_missing)
     with quiet_stdout(as_json):
@@ -387,16 +400,25 @@ def installed_policies(policies: list[str], skip_missing: bool) -> list[str]:
 
 
 def choose_isolation(
-    isolate: bool = False, limits: Mapping[str, str | float | None] | None = None, processes: int = 256
+    isolate: bool = False,
+    limits: Mapping[str, str | float | None] | None = None,
+    processes: int = 256,
+    sandbox: str = "auto",
+    allow_read: Iterable[Path] | None = None,
 ) -> Isolation:
     """The limits that the options name; sizes are still text."""
     from sidestep.runs.remote.isolation import Isolation, parse_size
 
+    readable = [path.expanduser().absolute() for path in allow_read or ()]
+    for path in readable:
+        if not path.exists():
+            raise BadInput(f"--allow-read {path}: there is no such file or folder")
     values = {
         name: parse_size(value, f"--limit-{name.partition('_')[0]}") if isinstance(value, str) else value
         for name, value in (limits or {}).items()
     }
-    isolation = Isolation.parse({**values, "all_policies": isolate, "processes": processes}, "--limit")
+    access = {"sandbox": sandbox, "allow_read": [str(path) for path in readable]}
+    isolation = Isolation.parse({**values, **access, "all_policies": isolate, "processes": processes}, "--limit")
     isolation.check_supported()
     return isolation
 

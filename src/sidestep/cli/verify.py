@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sidestep.cli.run import AllowRead, SandboxMode, choose_isolation
 from sidestep.cli.verb import CHECK_FAILED, AsJson, print_json, quiet_stdout, verb
 from sidestep.errors import BadInput
 
@@ -32,6 +33,8 @@ def verify(
     key: Annotated[
         Path | None, typer.Option(metavar="FILE.pub", help="Public key by which a pack has to be signed.")
     ] = None,
+    sandbox: SandboxMode = "auto",
+    allow_read: AllowRead = None,
     as_json: AsJson = False,
 ) -> None:
     """Run episodes again and compare them with their records, bit for bit. Of a pack also check hashes, signature,
@@ -47,13 +50,14 @@ def verify(
         raise BadInput("--trust, --key and --sample 0 are for packs; a run folder is your own")
     if sample != 0:
         prepare_kernels()
+    access = choose_isolation(sandbox=sandbox, allow_read=allow_read)
     with quiet_stdout(as_json), progress_bar("verifying") as move:
 
         def progress(done: int, total: int, task: EpisodeTask) -> None:
             move(done, total, task.label)
 
-        pack = verify_pack(run, sample, workers, progress, trust=trust, key=key) if of_pack else None
-        found = pack.again if pack is not None else verify_run(run, sample, workers, progress)
+        pack = verify_pack(run, sample, workers, progress, trust=trust, key=key, access=access) if of_pack else None
+        found = pack.again if pack is not None else verify_run(run, sample, workers, progress, access=access)
     if as_json:
         print_json((pack or found).as_json())
     else:

@@ -11,8 +11,8 @@ import numpy as np
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
 from sidestep.gym.environment import draw_environment, make_top_view
-from sidestep.gym.observation import GridOption, LidarOption, action_space, choose_sensors, room_for_people
-from sidestep.gym.tasks import CONTACTS_END
+from sidestep.gym.observation import GridOption, LidarOption, action_space, choose_sensors
+from sidestep.gym.tasks import CONTACTS_END, room_for_people
 from sidestep.kernels.referee import RUNNING, SUCCEEDED
 from sidestep.render.top_view import TopView
 from sidestep.simulation.build import World, WorldBuilder

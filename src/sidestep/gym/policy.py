@@ -12,8 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.gym.observation import GridOption, LidarOption
-from sidestep.gym.tasks import CameraOption
+from sidestep.gym.observation import CameraOption, GridOption, LidarOption
 from sidestep.gym.training import Normalize, Training, differences
 from sidestep.interfaces import Policy
 from sidestep.kernels.observation import AGENT_FEATURES, GRID_LAYERS, ROBOT_FEATURES

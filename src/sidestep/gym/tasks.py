@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from math import pi
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.gym.observation import CameraOption
 from sidestep.simulation.build import World, WorldBuilder
 from sidestep.simulation.robots import load_robot, native_bounds
 from sidestep.simulation.sensors.camera import PICTURES, with_camera
 from sidestep.suites.files import base_of, choose_options, load_suite, option_names
 from sidestep.types import Scenario
-from sidestep.types.sensors import CameraSettings
+from sidestep.types.scenario import FlowPlacement
 
 CONTACTS_END = (
     "success", "timeout", "policy_error", "environment_collision", "pedestrian_collision", "vehicle_collision",
@@ -71,8 +72,22 @@ class WorldOptions(TaskOptions, ScenarioOptions, SuiteOptions, total=False):
     ``ScenarioOptions`` and ``SuiteOptions``; others are refused."""
 
 
-CameraOption: TypeAlias = CameraSettings | Mapping[str, Any] | str | None
-"""Camera settings, some of their fields, or a preset's name."""
+SAMPLED_WORLDS = 8
+"""Number of worlds sampled for the largest number of people, where it differs from world to world."""
+
+
+def room_for_people(builders: Iterable[WorldBuilder], max_people: int | None) -> int:
+    """Rows of the ``people`` observation: ``max_people``, or as many as the fullest scenario has; at least 1."""
+    if max_people is not None:
+        if max_people < 1:
+            raise BadInput(f"max_people must be at least 1, got {max_people}")
+        return max_people
+    return max([1, *(_most_people(builder) for builder in builders)])
+
+
+def _most_people(builder: WorldBuilder) -> int:
+    varies = any(isinstance(part.placement, FlowPlacement) for part in builder.scenario.crowd)
+    return max(builder.build(seed).people for seed in range(SAMPLED_WORLDS if varies else 1))
 
 
 class WorldSource:

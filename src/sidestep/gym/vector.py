@@ -15,15 +15,9 @@ from gymnasium.vector.utils import batch_space
 from sidestep._util.threads import HelperThreads
 from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
-from sidestep.gym.observation import (
-    EnvironmentCameras,
-    GridOption,
-    LidarOption,
-    action_space,
-    choose_sensors,
-    room_for_people,
-)
-from sidestep.gym.tasks import CameraOption, WorldOptions, make_source
+from sidestep.gym.cameras import EnvironmentCameras
+from sidestep.gym.observation import CameraOption, GridOption, LidarOption, action_space, choose_sensors
+from sidestep.gym.tasks import WorldOptions, make_source, room_for_people
 from sidestep.gym.training import Training, describe_training
 from sidestep.kernels.referee import SUCCEEDED
 from sidestep.simulation.build import World

@@ -69,15 +69,21 @@ def source_hash() -> str:
     return digest.hexdigest()[:16]
 
 
+IS_READ_ONLY = "SIDESTEP_CACHE_READ_ONLY" in os.environ
+"""In the process of a guest, which may use compiled kernels and must not leave any."""
+
+
 def _is_private_and_writable(folder: Path) -> bool:
-    """Whether ``folder`` can be made and written, and, where the system knows owners, is ours alone to write.
+    """Whether ``folder`` can be made and written (or is there, where nothing is written), and, where the system knows
+    owners, is ours alone to write.
 
     Cached machine code is executed, so a folder that another user could write to is never used.
     """
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        if not IS_READ_ONLY:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
         if hasattr(os, "getuid"):
             info = folder.stat()
             return info.st_uid == os.getuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -144,6 +150,9 @@ def _compile(function: Any, options: dict[str, Any], is_part: bool) -> Any:
 def _save_one_at_a_time(cache: Any, lock: Path) -> None:
     """Let ``cache`` read its index, choose a file name and write both files under ``lock``."""
     save = cache.save_overload
+    if IS_READ_ONLY:
+        cache.save_overload = lambda signature, data: None
+        return
 
     def save_overload(signature: Any, data: Any) -> None:
         with FileLock(lock):

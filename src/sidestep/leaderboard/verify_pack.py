@@ -15,8 +15,17 @@ from sidestep.leaderboard.unpack import Pack, unpacked
 from sidestep.runs.episode import EpisodeTask, RunEpisode
 from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.provenance import PLUG_IN, names_of_files, scenario_files, setting_files, simulator_version
+from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.runner import tasks_of
-from sidestep.runs.verify import Progress, Verification, reason_not_rerun, run_again, spread, was_served
+from sidestep.runs.verify import (
+    Progress,
+    Verification,
+    reason_not_rerun,
+    run_again,
+    spread,
+    under_access,
+    was_served,
+)
 
 
 @dataclass(frozen=True)
@@ -76,18 +85,19 @@ def verify_pack(
     *,
     trust: bool = False,
     key: Path | None = None,
+    access: Isolation | None = None,
 ) -> PackVerification:
     """Check a pack: hashes and signature, records against plan and results, and ``sample`` episodes (0: none) by
     running them again.
 
     Only bundled policies are run, unless ``trust`` says that the code of the others may be. With ``key``, the pack has
-    to be signed by that public key.
+    to be signed by that public key. ``access`` says what guests may reach.
     """
     with unpacked(path) as pack:
         if key is not None and (pack.signature is None or pack.signature.public_key != read_public_key(key)):
             signed = "is not signed" if pack.signature is None else f"is signed by {pack.signature.fingerprint}"
             raise BadInput(f"{path}: {signed}, not by the key in {key}")
-        return check_unpacked(pack, sample, workers, progress, run_episode, trust=trust)
+        return check_unpacked(pack, sample, workers, progress, run_episode, trust=trust, access=access)
 
 
 def check_unpacked(
@@ -99,12 +109,13 @@ def check_unpacked(
     *,
     trust: bool = False,
     each: bool = False,
+    access: Isolation | None = None,
 ) -> PackVerification:
     """Check a pack that is unpacked (``verify_pack``). With ``each``, ``sample`` is the number of episodes of every
     policy."""
     audit = audit_run(pack.folder)
     policies = tuple(_from_pack(policy, pack) for policy in audit.run.plan.policies)
-    plan = audit.run.plan.model_copy(update={"policies": policies})
+    plan = under_access(audit.run.plan.model_copy(update={"policies": policies}), access)
     if sample == 0:
         count = len(plan.scenarios) * len(plan.seeds)
         left = [NotChecked(policy.name, count, "no episode was re-run") for policy in policies]

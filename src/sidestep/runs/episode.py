@@ -199,11 +199,12 @@ def simulate(task: EpisodeTask, policy: Policy, run_episode: RunEpisode | None =
 
         run_episode = standard
     planned = task.policy
+    info = describe_policy(policy, planned.name, planned.settings, planned.version, planned.privileged)
     return run_episode(
         task.scenario,
         policy,
         seed=task.seed,
-        policy_info=describe_policy(policy, planned.name, planned.settings, planned.version, planned.privileged),
+        policy_info=replace(info, sandbox=policy.sandbox) if isinstance(policy, GuestPolicy) else info,
         mode=task.mode,
         latency_s=task.latency_s,
         act_limit_s=task.act_limit_s,

@@ -21,6 +21,7 @@ from sidestep.runs.executors import refuse_in_import, run_with_retry
 from sidestep.runs.folder import load_run
 from sidestep.runs.plan import Plan
 from sidestep.runs.remote.guests import GuestProcesses
+from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.remote.wire import Address
 from sidestep.runs.runner import choose_executor, tasks_of
 from sidestep.types.record import FORMAT_VERSION, EpisodeRecord
@@ -74,10 +75,12 @@ def verify_run(
     workers: int = 1,
     progress: Progress | None = None,
     run_episode: RunEpisode | None = None,
+    *,
+    access: Isolation | None = None,
 ) -> Verification:
     """Run ``sample`` episodes of the run again (all by default; spread evenly over it) and compare with the
-    records."""
-    plan = load_run(folder).plan
+    records. ``access`` says what guests may reach, by default their own files."""
+    plan = under_access(load_run(folder).plan, access)
     if reason := reason_not_rerun(plan):
         raise BadInput(f"{folder}: {reason}")
     served = next((policy.name for policy in plan.policies if was_served(policy.made_from)), None)
@@ -90,6 +93,12 @@ def verify_run(
     if not tasks:
         raise BadInput(f"{folder}: no episode records in it")
     return run_again(plan, spread(tasks, sample), workers, progress, run_episode)
+
+
+def under_access(plan: Plan, access: Isolation | None = None) -> Plan:
+    """The plan with guests that may reach what ``access`` says; what the run allowed them counts for nothing."""
+    chosen = (access or Isolation()).model_dump(include={"sandbox", "allow_read"})
+    return plan.model_copy(update={"isolation": plan.isolation.model_copy(update=chosen)})
 
 
 def reason_not_rerun(plan: Plan) -> str:

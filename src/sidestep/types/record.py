@@ -153,6 +153,8 @@ class PolicyInfo:
     version: str = ""  # version of the policy and hash of its code
     privileged: bool = False
     """Sees what other policies of the suite do not: the future, everybody, or the map. Never ranked with the others."""
+    sandbox: tuple[str, ...] | None = None
+    """Walls that stood around the process of a guest; None: not a guest. No part of the digest."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,6 +15,7 @@ from sidestep import registry
 from sidestep.errors import BadInput, describe_error, place_of, printable, short_traceback
 from sidestep.interfaces import Policy
 from sidestep.runs.remote.client import command_message
+from sidestep.runs.remote.guest_imports import guard_imports
 from sidestep.runs.remote.guest_messages import (
     ObservationReceiver,
     as_plain_data,
@@ -71,7 +72,9 @@ class Guest:
     """One reference to a policy; a new object of it for every episode."""
 
     def __init__(self) -> None:
+        self._reference = ""
         self._make: Callable[[], Policy] | None = None
+        self._refused = ""
         self._spare: Policy | None = None
         self._policy: Policy | None = None
         self._receiver = ObservationReceiver()
@@ -79,7 +82,9 @@ class Guest:
     def converse(self, connection: Connection) -> None:
         """Answer questions until the other side is gone."""
         work: dict[str, Callable[[Message], Message]] = {
-            "hello": self._introduce,
+            "hello": self._make_policy,
+            "describe": self._describe,
+            "drop": self._drop,
             "episode": self._begin,
             "sense": self._act,
             "plans": self._publish,
@@ -89,12 +94,23 @@ class Guest:
             question = connection.receive(None)
             connection.send(_answer(question, work[question["type"]]))
 
-    def _introduce(self, message: Message) -> Message:
-        reference, settings = message["reference"], json.loads(message["settings"])
+    def _make_policy(self, message: Message) -> Message:
+        self._reference = message["reference"]
+        if message["modules"] is not None:
+            guard_imports(message["modules"])
         try:
-            self._make = registry.policy_maker(reference, settings)  # once: a policy may go to another folder
-            policy = self._spare = self._make()
-            registry.check_needs(policy.needs, reference)
+            self._make = registry.policy_maker(self._reference, json.loads(message["settings"]))
+            self._spare = self._make()  # made by the same maker as later ones: a policy may go to another folder
+        except BadInput as error:
+            self._refused = printable(str(error))
+        return {"type": "made"}
+
+    def _describe(self, message: Message) -> Message:
+        policy = self._spare
+        if policy is None:
+            return {"type": "hello", "refused": self._refused}
+        try:
+            registry.check_needs(policy.needs, self._reference)
             said = {
                 "needs": sorted(str(need) for need in policy.needs),
                 "dynamics": None if policy.dynamics is None else printable(str(policy.dynamics), 100),
@@ -117,11 +133,14 @@ class Guest:
 
     def _begin(self, message: Message) -> Message:
         assert self._make is not None
-        self._policy = None  # the last one may go before the next one comes
         self._policy, self._spare = self._spare if self._spare is not None else self._make(), None
         self._receiver = ObservationReceiver()
         self._policy.reset(task_of(message))
         return {"type": "ready"}
+
+    def _drop(self, message: Message) -> Message:
+        self._policy = None  # the last one goes before the next one comes
+        return {"type": "dropped"}
 
     def _act(self, message: Message) -> Message:
         assert self._policy is not None

@@ -2,8 +2,9 @@
 reads its output, watches its limits, and ends it with everything that it has started, also when the benchmark itself
 has been killed.
 
-It runs as a script and imports only light modules of the standard library, so that it starts in a few hundredths of a
-second. The benchmark's side is ``sidestep.runs.remote.guest_process``; both speak lines of JSON over a socket pair.
+It runs as a script and imports only light modules of the standard library and ``guest_sandbox`` beside it, so that it
+starts in a few hundredths of a second. The benchmark's side is ``sidestep.runs.remote.guest_process``; both speak lines
+of JSON over a socket pair, the first of which says what to start.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ import time
 from contextlib import suppress
 from typing import Any
 
+if __name__ == "__main__":  # isolated, so without the folder of the script
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+    import guest_sandbox
+else:
+    from sidestep.runs.remote import guest_sandbox
+
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.1
@@ -33,6 +40,8 @@ READ_BYTES = 65536
 FAST_BYTES = 64 << 20
 """Output of an episode that is read at once; more of it is read at every tick only, so that an endless printer takes no
 processor from others."""
+LARGEST_FILE = 1 << 30
+"""Bytes of a file that a guest writes."""
 NOT_STARTED = 127
 """Exit code of a guest whose program cannot be executed."""
 
@@ -61,16 +70,22 @@ class Output:
 class Keeper:
     """One guest, from its start until the benchmark hangs up."""
 
-    def __init__(self, order: dict[str, Any]) -> None:
+    def __init__(self, control: int) -> None:
         self._parent = os.getppid()
-        self._control = socket.socket(fileno=order["control"])
+        self._control = socket.socket(fileno=control)
         self._control.set_inheritable(False)
         self._heard = b""
+        order = self._first_order() | {"control": control}
         self._limits: dict[str, Any] = order["limits"]
         self._cpu_before = 0.0
         self._reason = ""
         self._output = Output()
-        self._guest, self._pipe = start(order["command"], order["talk"], self._limits["memory_bytes"])
+        self._scratch: str = order["scratch"]
+        self._held: list[str] = []
+        self._code: int | None = None
+        self._news_read = b""
+        self._is_namespace = order["sandbox"] is not None and guest_sandbox.enter_namespaces()
+        self._guest, self._pipe, self._news = start(order, self._is_namespace)
         self._is_printing = True
         self._is_swept = False
         self._watched = select.poll()
@@ -99,6 +114,18 @@ class Keeper:
                 self._look()
                 next_tick = time.monotonic() + TICK_S
         self._sweep()
+        remove_folder(self._scratch)
+
+    def _first_order(self) -> dict[str, Any]:
+        """What to start."""
+        while b"\n" not in self._heard:
+            part = self._control.recv(65536)
+            if not part:
+                sys.exit(0)
+            self._heard += part
+        line, self._heard = self._heard.split(b"\n", 1)
+        order: dict[str, Any] = json.loads(line)
+        return order
 
     def _serve(self) -> bool:
         """Take orders; False when the benchmark is gone."""
@@ -119,10 +146,11 @@ class Keeper:
 
     def _report(self) -> bool:
         self._read_output()
-        code = exit_code(self._guest)
+        code = self._exit_code()
         report = {
             "pid": self._guest,
             "exit_code": code if self._is_swept else None,
+            "held": self._held,
             "reason": self._reason,
             "printed": self._output.printed,
             "head": self._output.head.decode("latin-1"),
@@ -142,6 +170,18 @@ class Keeper:
         self._is_printing = bool(part)
         self._output.add(part)
 
+    def _exit_code(self) -> int | None:
+        """How the guest ended; None: it lives."""
+        code = exit_code(self._guest)
+        with suppress(BlockingIOError):
+            while part := os.read(self._news, READ_BYTES):
+                self._news_read += part
+        *lines, self._news_read = self._news_read.split(b"\n")
+        for news in map(json.loads, lines):
+            self._held = news.get("held", self._held)
+            self._code = news.get("exit_code", self._code)
+        return code if code is None or self._code is None else self._code
+
     def _look(self) -> None:
         """Check the limits, and whether the guest still lives: its children must not outlive it."""
         if self._is_swept:
@@ -157,7 +197,7 @@ class Keeper:
         """The limit that the guest has exceeded, in words; empty: none."""
         limits, pids = self._limits, descendants()
         reap(self._guest)
-        if len(pids) > limits["processes"]:
+        if len(pids) - self._is_namespace > limits["processes"]:
             return f"the policy had more than {limits['processes']} processes (--limit-processes)"
         if limits["memory_bytes"] is not None and memory_bytes(pids) > limits["memory_bytes"]:
             return f"the policy used more than {size_text(limits['memory_bytes'])} of memory (--limit-memory)"
@@ -186,35 +226,92 @@ class Keeper:
         self._is_swept = True
 
 
-def start(command: list[str], talk: int | None, memory: int | None) -> tuple[int, int]:
-    """The guest's process and the reading end of its output."""
-    reading, writing = os.pipe()
+def start(order: dict[str, Any], is_namespace: bool) -> tuple[int, int, int]:
+    """The guest's process (in a namespace the first one, which waits for it), the reading end of its output, and that
+    of what becomes known about it."""
+    output, printing = os.pipe()
+    news, telling = os.pipe()
     keeper = os.getpid()
-    guest = os.fork()
-    if guest == 0:
+    first = os.fork()
+    if first == 0:
         try:
-            os.setsid()
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != keeper:
+            if not is_namespace and os.getppid() != keeper:
                 os._exit(NOT_STARTED)
-            with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-                file.write("800")  # the first to go when memory runs out
-            limit_resources(memory)
-            os.dup2(writing, 1)
-            os.dup2(writing, 2)
-            os.execv(command[0], command)
+            os.close(output)
+            os.close(news)
+            held: list[str] = []
+            if is_namespace:
+                os.setsid()
+                held = guest_sandbox.seal_namespace(order["scratch"])
+                guest = os.fork()
+                if guest:
+                    wait_as_first(guest, telling, {order["talk"], order["control"], printing})
+            become_guest(order, held, printing, telling)
         finally:
             os._exit(NOT_STARTED)
-    os.close(writing)
-    if talk is not None:
-        os.close(talk)
-    os.set_blocking(reading, False)
-    return guest, reading
+    os.close(printing)
+    os.close(telling)
+    if order["talk"] is not None:
+        os.close(order["talk"])
+    os.set_blocking(output, False)
+    os.set_blocking(news, False)
+    return first, output, news
+
+
+def wait_as_first(guest: int, telling: int, others: set[int | None]) -> None:
+    """The life of the first process of a namespace: it waits for orphans and for the guest, whose end is its own."""
+    for number in others:
+        if number is not None:
+            os.close(number)
+    while True:
+        pid, status = os.wait()
+        if pid == guest:
+            os.write(telling, json.dumps({"exit_code": os.waitstatus_to_exitcode(status)}).encode() + b"\n")
+            os._exit(0)
+
+
+def become_guest(order: dict[str, Any], held: list[str], printing: int, telling: int) -> None:
+    """Turn this process into the guest, as far from everything else as the system allows."""
+    os.setsid()
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("800")  # the first to go when memory runs out
+    limit_resources(order["limits"]["memory_bytes"])
+    os.dup2(printing, 1)
+    os.dup2(printing, 2)
+    sandbox: dict[str, list[str]] | None = order["sandbox"]
+    scratch: str = order["scratch"]
+    environment = dict(os.environ)
+    if sandbox is not None:
+        environment |= dict.fromkeys(("TMPDIR", "XDG_CACHE_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR"), scratch)
+        environment["SIDESTEP_CACHE_READ_ONLY"] = "1"
+        guest_sandbox.drop_capabilities()
+        seen = ["/proc"] if "processes" in held else [f"/proc/{os.getpid()}"]
+        shared = ["/dev/shm"] if "processes" in held else []
+        held += guest_sandbox.restrict_files(
+            [*sandbox["readable"], *seen], sandbox["listable"], [*sandbox["writable"], *shared, scratch]
+        )
+        hidden = "processes" in held
+        if {"files", "signals"} <= {*held}:
+            held.append("processes")  # Landlock lets nobody outside be traced, and nothing in /proc be opened
+        held += guest_sandbox.restrict_calls(hidden, signals_held="signals" in held)
+    os.write(telling, json.dumps({"held": sorted({*held})}).encode() + b"\n")
+    os.execve(order["command"][0], order["command"], environment)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove the folder for temporary files with all that is in it."""
+    import shutil  # not needed before
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def limit_resources(memory: int | None) -> None:
-    """No core dumps; and no allocation so large that the next look at the resident memory would come too late."""
+    """No core dumps, no file without end; and no allocation so large that the next look at the resident memory would
+    come too late."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(ValueError):  # a lower limit is set already
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
     if memory is not None:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         most = 2 * memory if hard == resource.RLIM_INFINITY else min(2 * memory, hard)
@@ -288,4 +385,4 @@ def size_text(size: int) -> str:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    Keeper(json.loads(sys.argv[1])).keep()
+    Keeper(int(sys.argv[1])).keep()

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from sidestep.runs.remote.isolation import Isolation, guest_environment
+from sidestep.runs.remote.sandbox import SandboxPaths
 
 KEEPER = Path(__file__).with_name("guest_keeper.py")
-ANSWER_S = 30.0
+ANSWER_S = 10.0
 """Time for the keeper to answer, s: it never waits for the guest, so it needs a millisecond."""
-END_S = 12.0
+END_S = 10.0
 """Time for the keeper to end everything, s."""
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
@@ -37,6 +39,8 @@ class Report:
     """None: it lives."""
     reason: str = ""
     """The limit for which the keeper ended it, in words."""
+    held: tuple[str, ...] = ()
+    """Which walls of the sandbox stand."""
     printed: int = 0
     """Bytes printed in this episode."""
     head: bytes = b""
@@ -52,17 +56,18 @@ class Report:
 class KeptProcess:
     """A guest's process with its keeper (POSIX)."""
 
-    def __init__(self, address: str, talk: int | None, isolation: Isolation) -> None:
+    def __init__(self, address: str, talk: int | None, isolation: Isolation, paths: SandboxPaths | None) -> None:
         ours, theirs = socket.socketpair()
         order = {
-            "control": theirs.fileno(),
             "talk": talk,
             "command": _command(address),
             "limits": _limits(isolation),
+            "scratch": tempfile.mkdtemp(prefix="sidestep-guest-"),
+            "sandbox": None if paths is None else paths._asdict(),
         }
         with theirs:
             self._keeper = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(KEEPER), json.dumps(order)],
+                [sys.executable, "-I", "-S", str(KEEPER), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -74,6 +79,8 @@ class KeptProcess:
         self._control = ours
         self._lock = threading.Lock()
         self._last = Report(0)
+        with suppress(OSError):
+            self._send(order)
 
     def begin(self, isolation: Isolation) -> None:
         """A new episode: counts of processor time and output start at zero."""
@@ -96,7 +103,8 @@ class KeptProcess:
                 self._control.close()  # an answer that comes now would be taken for the next one
                 return self._unwatched()
         said = json.loads(line)
-        self._last = Report(**{**said, "head": said["head"].encode("latin-1"), "tail": said["tail"].encode("latin-1")})
+        output = {name: said[name].encode("latin-1") for name in ("head", "tail")}
+        self._last = Report(**said | output | {"held": tuple(said["held"])})
         return self._last
 
     def _unwatched(self) -> Report:
@@ -135,8 +143,8 @@ class KeptProcess:
 class PlainProcess:
     """A guest's process where there is no keeper (Windows): without limits, its output is not kept."""
 
-    def __init__(self, address: str, talk: int | None, isolation: Isolation) -> None:
-        del talk, isolation
+    def __init__(self, address: str, talk: int | None, isolation: Isolation, paths: SandboxPaths | None) -> None:
+        del talk, isolation, paths
         self._process = subprocess.Popen(
             _command(address),
             stdin=subprocess.DEVNULL,
@@ -158,9 +166,12 @@ class PlainProcess:
         self._process.wait()
 
 
-def start_guest(address: str, talk: int | None, isolation: Isolation) -> KeptProcess | PlainProcess:
-    """A new process that talks to the benchmark at ``address``; ``talk`` is the socket to hand on, if it is one."""
-    return (KeptProcess if os.name == "posix" else PlainProcess)(address, talk, isolation)
+def start_guest(
+    address: str, talk: int | None, isolation: Isolation, paths: SandboxPaths | None
+) -> KeptProcess | PlainProcess:
+    """A new process that talks to the benchmark at ``address``; ``talk`` is the socket to hand on, if it is one. It may
+    open ``paths`` only; None: whatever its user may."""
+    return (KeptProcess if os.name == "posix" else PlainProcess)(address, talk, isolation, paths)
 
 
 def _command(address: str) -> list[str]:

@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 import socket
+import sys
 import time
 import weakref
 from contextlib import suppress
@@ -22,6 +23,7 @@ from sidestep.runs.remote.guest_process import KeptProcess, PlainProcess, Report
 from sidestep.runs.remote.guest_process import describe_exit as describe_exit  # for workers, which end likewise
 from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.remote.messages import Introduction, read_command, read_introduction
+from sidestep.runs.remote.sandbox import SandboxPaths, hidden_folders, readable_paths
 from sidestep.runs.remote.session import ANSWER_S, IntroducedPolicy
 from sidestep.runs.remote.wire import (
     PROTOCOL,
@@ -41,10 +43,14 @@ from sidestep.types import Command, EpisodeEnd, Observation, Task
 
 START_S = 120.0
 """Time for a guest to start, import and make its policy, s."""
+DESCRIBE_S = 10.0
+"""Time for a policy to say what it needs, and to be dropped after its episode, s."""
 GRACE_S = 5.0
 """Time beyond its limit that a guest may take before it is killed, s."""
 ENDING_S = 0.5
 """Time for a process that has hung up to end, s."""
+WALLS = ("files", "processes", "network", "signals", "calls")
+"""What a sandbox can hold; ``guest_sandbox`` says what each is."""
 ANSWER_LIMIT = 8 * 1024 * 1024
 """Bytes of a message from a guest."""
 
@@ -82,11 +88,15 @@ class GuestProcess:
         self._is_killed = False
         self._waited_s = 0.0
         self._failure = "the policy's process has ended"
+        self._paths: SandboxPaths | None = None
+        if self.isolation.sandbox != "off" and sys.platform == "linux":
+            self._paths = readable_paths(self.reference, self.settings, self.isolation.allow_read, hidden_folders())
         self._process, self._connection = self._start()
         _RUNNING.add(self)
         try:
             self.introduced = self._introduce()
-            self.look()  # its number is known from now on, whatever happens to its keeper
+            report = self.look()  # its number is known from now on, whatever happens to its keeper
+            self.sandbox = self._held(report)
         except BaseException:
             self.kill()
             raise
@@ -153,17 +163,19 @@ class GuestProcess:
         if not self.over_loopback:
             ours, theirs = socket.socketpair()
             with theirs:
-                process = start_guest(f"fd:{theirs.fileno()}", theirs.fileno(), self.isolation)
+                process = start_guest(f"fd:{theirs.fileno()}", theirs.fileno(), self.isolation, self._paths)
             return process, Connection(ours, ANSWER_LIMIT, strict=True)
         token = secrets.token_hex(16)
         with listen(Address("127.0.0.1", 0)) as listener:
-            process = start_guest(f"{bound_address(listener)}|{token}", None, self.isolation)
+            process = start_guest(f"{bound_address(listener)}|{token}", None, self.isolation, self._paths)
             return process, _accept(listener, token, process)
 
     def _introduce(self) -> GuestIntroduction:
         """What the guest says of the policy that it has made; ``GuestFailed`` where it has made none."""
         hello = {"type": "hello", "sidestep": PROTOCOL, "role": "benchmark", "reference": self.reference}
-        answer = self.ask({**hello, "settings": json.dumps(self.settings)}, "hello", START_S)
+        modules = None if self._paths is None else self._paths.modules
+        self.ask({**hello, "settings": json.dumps(self.settings), "modules": modules}, "made", START_S)
+        answer = self.ask({"type": "describe"}, "hello", DESCRIBE_S)
         if answer.get("refused"):
             raise GuestRefused(printable(str(answer["refused"])))
         try:
@@ -172,6 +184,16 @@ class GuestProcess:
         except Refused as error:
             raise GuestRefused(printable(f"policy {self.reference!r}: {error}")) from None
         return GuestIntroduction(policy, answer.get("privileged") is True)
+
+    def _held(self, report: Report) -> tuple[str, ...]:
+        """The walls that stand around the guest; ``GuestRefused`` if one is missing and all are required."""
+        missing = [wall for wall in WALLS if wall not in report.held]
+        if missing and self.isolation.sandbox == "require":
+            raise GuestRefused(
+                f"policy {self.reference!r}: this system cannot hold a guest in a sandbox ({', '.join(missing)} "
+                "missing), which --sandbox require asks for; see `sidestep doctor`"
+            )
+        return report.held
 
     def _why_late(self, limit_s: float, left_s: float) -> str:
         if left_s < limit_s:
@@ -252,13 +274,15 @@ class GuestPolicy(IntroducedPolicy):
         self.process = process
         self.name = process.reference
         self.privileged = process.introduced.privileged  # type: ignore[misc]  # of this object
+        self.sandbox = process.sandbox
         self._act_s = (ANSWER_S if act_limit_s is None else act_limit_s) + GRACE_S
         self._sender = ObservationSender()
         self.forecast: Any = None
         self.plan_step_s: float | None = None
 
     def reset(self, task: Task) -> None:
-        """A new object in the guest takes the task."""
+        """A new object in the guest takes the task, when the one before it is gone."""
+        self.process.ask({"type": "drop"}, "dropped", DESCRIBE_S)
         self.process.ask({"type": "episode", **task_message(task)}, "ready", RESET_S + GRACE_S)
 
     def act(self, observation: Observation) -> Command:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -45,6 +45,11 @@ class Isolation(Model):
     """Processor time, s."""
     wall_s: Positive | None = None
     """Time that the benchmark waits for the policy's answers in all, s."""
+    sandbox: Literal["auto", "require", "off"] = "auto"
+    """What a guest may reach: ``auto``, its own files only, as far as the system can enforce it; ``require``, refused
+    where that is not all of it; ``off``, whatever its user may."""
+    allow_read: tuple[str, ...] = ()
+    """Files and folders that a guest may read besides its own."""
     output_bytes: Annotated[int, Field(ge=0)] | None = None
     """What it prints; however much it is, only a few kB are kept."""
     processes: Annotated[int, Field(ge=1)] = MOST_PROCESSES
