@@ -58,7 +58,6 @@ PAGES = {
     "docs/decisions.md": "",
     "docs/demonstrations.md": "video,web,learn,onnx",
     "docs/design.md": "",
-    "docs/determinism.md": "",
     "docs/extending.md": "",
     "docs/gym.md": "learn",
     "docs/index.md": "video,onnx",
