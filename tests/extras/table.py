@@ -61,7 +61,6 @@ PAGES = {
     "docs/extending.md": "",
     "docs/gym.md": "learn",
     "docs/index.md": "video,onnx",
-    "docs/interactions.md": "",
     "docs/leaderboard.md": "sign",
     "docs/performance.md": "ray,bench",
     "docs/policies.md": "onnx,learn",
