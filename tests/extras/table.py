@@ -66,7 +66,6 @@ PAGES = {
     "docs/policies.md": "onnx,learn",
     "docs/prediction.md": "onnx,learn",
     "docs/predictors.md": "onnx,learn",
-    "docs/ratings.md": "web",
     "docs/records.md": "export",
     "docs/remote.md": "",
     "docs/rendering.md": "",
