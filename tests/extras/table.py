@@ -71,7 +71,6 @@ PAGES = {
     "docs/rendering.md": "",
     "docs/roadmap.md": "",
     "docs/robots.md": "",
-    "docs/rules.md": "",
     "docs/scenarios.md": "",
     "docs/scenes.md": "",
     "docs/security.md": "",
