@@ -4,8 +4,8 @@
 
 Each run of ``RUNS`` is one ``sidestep run`` into its own folder, so an interrupted call goes on where it was. Tables
 are written as Markdown files beside the runs, and from there between the marks ``<!-- begin NAME -->`` and
-``<!-- end NAME -->`` of the pages. ``docs/results.md`` lists the commands, their times and the computer. If the
-recordings are not installed, runs on recordings are left out and their tables keep their contents.
+``<!-- end NAME -->`` of the pages. The table ``runs`` of ``docs/statistics.md`` lists the commands, their times and the
+computer. If the recordings are not installed, runs on recordings are left out and their tables keep their contents.
 """
 
 from __future__ import annotations
@@ -76,17 +76,11 @@ RECORDED = tuple(name for name in RUNS if name.startswith("socnav") and name != 
 PAGES = (
     "README.md",
     "docs/suites/core.md",
-    "docs/suites/catalogue.md",
     "docs/suites/socnav.md",
     "docs/suites/sidewalk.md",
     "docs/suites/intersection.md",
     "docs/suites/protocol.md",
-)
-TABLES = (
-    "Tables: [`core`](suites/core.md#results), [`catalogue`](suites/catalogue.md), [`socnav`](suites/socnav.md), "
-    "[sidewalks](suites/sidewalk.md#summary), [intersections](suites/intersection.md#results), "
-    "[`protocol`](suites/protocol.md#results). Each suite has a "
-    "development split, on which policies may be tuned, and a test split, on which nothing was tuned."
+    "docs/statistics.md",
 )
 MARKS = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 Scores = dict[str, Any]
@@ -180,8 +174,9 @@ def write_tables(out: Path, tables: Path) -> None:
     if {"protocol", "protocol-dev"} <= have.keys():
         text = protocol_table(out / "protocol", have["protocol"], have["protocol-dev"])
         (tables / "protocol_results.md").write_text(f"# protocol\n{text}\n")
-    page = ROOT / "docs" / "results.md"
-    page.write_text(results_page(out, have, page.read_text(encoding="utf-8")), encoding="utf-8")
+    page = ROOT / "docs" / "statistics.md"
+    text = runs_table(out, have, page.read_text(encoding="utf-8"))
+    (tables / "runs.md").write_text(f"# runs\n{text}\n", encoding="utf-8")
 
 
 def _scores(folder: Path) -> Scores:
@@ -417,12 +412,13 @@ def _successes_by_scenario(folder: Path) -> dict[tuple[str, str], int]:
     return counts
 
 
-def results_page(out: Path, have: dict[str, Scores], before: str) -> str:
+def runs_table(out: Path, have: dict[str, Scores], before: str) -> str:
     """Commands, episodes, times and machine. Rows of runs that were not made again are those of the page ``before``."""
     file = out / "seconds.json"
     seconds: dict[str, float] = json.loads(file.read_text()) if file.is_file() else {}
     machine = describe_machine()
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in before.splitlines() if line[:1] == "|"]
+    lines = before.partition("<!-- begin runs -->")[2].splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"]
     rows = {row[0]: row for row in cells if row[0] in RUNS}
     for name, scores in have.items():
         episodes = sum(one["episodes"] for one in scores["policies"].values())
@@ -430,14 +426,8 @@ def results_page(out: Path, have: dict[str, Scores], before: str) -> str:
         rows[name] = [name, f"`sidestep run {shlex.join(RUNS[name])}`", scores["source"], str(episodes), took]
     minutes = sum(float(row[-1]) for row in rows.values() if row[-1] != "–") / 60
     described = ", ".join(f"{key}: {value}" for key, value in machine.items() if isinstance(value, str | int))
-    return (
-        "# How the results were made\n\n"
-        "`make results` runs the episodes of every published table again and writes the tables into the README and "
-        "these pages. If the recordings are not installed, tables on recorded people keep their contents.\n\n"
-        f"{TABLES}\n\n"
-        f"{_table(['run', 'command', 'people', 'episodes', 'time (s)'], [rows[name] for name in RUNS if name in rows])}"
-        f"\n\nTotal: {minutes:.0f} minutes with two workers. Computer: {described}.\n"
-    )
+    table = _table(["run", "command", "people", "episodes", "time (s)"], [rows[name] for name in RUNS if name in rows])
+    return f"{table}\n\nTotal: {minutes:.0f} minutes with two workers. Computer: {described}."
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def undescribed() -> list[str]:
         for each in classes
         for field in fields_of(importlib.import_module(name), each)
     }
-    in_rules = "Outcome."  # members that docs/rules.md describes
+    in_rules = "Outcome."  # members that docs/leaderboard.md describes
     return [key for key, text in stated.items() if not text and not key.startswith(in_rules)]
 
 

@@ -1,4 +1,4 @@
-"""The page of rules: every test that it names exists, and a policy that stands still never succeeds."""
+"""Rules on the page of leaderboards: every test that it names exists, and a policy that stands still never succeeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sidestep.suites.files import load_suite
 from sidestep.types import Outcome
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "rules.md"
+PAGE = ROOT / "docs" / "leaderboard.md"
 
 
 def named_tests() -> list[tuple[str, str]]:

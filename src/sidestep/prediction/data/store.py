@@ -1,4 +1,4 @@
-"""Interactions in one HDF5 file: written whole or not at all, checked when read (docs/interactions.md).
+"""Interactions in one HDF5 file: written whole or not at all, checked when read (docs/prediction.md).
 
 The first 512 bytes, which HDF5 leaves to the writer of a file (*user block*), hold a checksum of all others: the HDF5
 library may take minutes over a damaged file, so it does not get to see one.
