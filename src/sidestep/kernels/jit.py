@@ -69,8 +69,8 @@ def source_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-IS_READ_ONLY = "SIDESTEP_CACHE_READ_ONLY" in os.environ
-"""In the process of a guest, which may use compiled kernels and must not leave any."""
+GIVEN = os.environ.get("SIDESTEP_CACHE_READ_ONLY")
+"""In the process of a guest, which may use the compiled kernels of the run and must not leave any: their folder."""
 
 
 def _is_private_and_writable(folder: Path) -> bool:
@@ -80,7 +80,7 @@ def _is_private_and_writable(folder: Path) -> bool:
     Cached machine code is executed, so a folder that another user could write to is never used.
     """
     try:
-        if not IS_READ_ONLY:
+        if GIVEN is None:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
                 pass
@@ -94,6 +94,8 @@ def _is_private_and_writable(folder: Path) -> bool:
 
 def find_cache_folder() -> Path | None:
     """The first usable of: ``SIDESTEP_CACHE``, the user's cache folder, a temporary folder; or None."""
+    if GIVEN is not None:
+        return Path(GIVEN) if GIVEN and _is_private_and_writable(Path(GIVEN)) else None
     name = f"kernels-{source_hash()}"
     owner = os.getuid() if hasattr(os, "getuid") else "user"
     candidates = [Path(tempfile.gettempdir()) / f"sidestep-{owner}" / name]
@@ -150,7 +152,7 @@ def _compile(function: Any, options: dict[str, Any], is_part: bool) -> Any:
 def _save_one_at_a_time(cache: Any, lock: Path) -> None:
     """Let ``cache`` read its index, choose a file name and write both files under ``lock``."""
     save = cache.save_overload
-    if IS_READ_ONLY:
+    if GIVEN is not None:
         cache.save_overload = lambda signature, data: None
         return
 

@@ -53,7 +53,7 @@ WAYPOINT = 4  # index of the waypoint that GOAL holds
 AT_END = 5  # what the person does after the last waypoint, below
 REACTIVITY = 6  # what a replayed person does when the robot interferes, below
 DISTURBED = 7  # bits of this step, below
-GESTURE = 8  # number of ``types.gestures.GESTURES``
+GESTURE = 8  # number of ``types.events.GESTURES``
 FLAG_ROWS = 9
 
 MODEL_NONE, MODEL_ORCA, MODEL_HELBING, MODEL_MOUSSAID, MODEL_REPLAY = 0, 1, 2, 3, 4

@@ -94,7 +94,7 @@ POINT_X, POINT_Y, POINT_HEADING, POINT_ALONG, POINT_ROWS = 0, 1, 2, 3, 4
 STANDING_MPS = 0.05
 LONGER_THAN_BEFORE = 2.0  # a stop for a hand is this many times as long as any stand before it
 ROOM_M = 0.3  # nobody stands nearer than this to the surface of a robot that is put down
-STOP_GESTURE = 5  # number of ``types.gestures.GESTURES``
+STOP_GESTURE = 5  # number of ``types.events.GESTURES``
 TIME_TOLERANCE_S = 1e-9
 MILLIMETRES = 1000.0
 

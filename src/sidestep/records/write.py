@@ -165,6 +165,7 @@ def _metadata(record: EpisodeRecord) -> dict[str, str]:
         "needs": list(policy.needs),
         "version": policy.version,
         "privileged": policy.privileged,
+        **({} if policy.sandbox is None else {"sandbox": list(policy.sandbox)}),
     }
     optional = {"plan_step_s": repr(record.plans.step_s)} if len(record.plans) else {}
     optional |= {"traceback": record.traceback} if record.traceback else {}

@@ -160,10 +160,28 @@ class WorkerProcesses(Executor):
                 worker.stop()
 
 
+CHECK_S = 1.0
+"""How often workers are looked at, s."""
+STOPPED_CHECKS = 10
+"""A worker that is stopped or traced at so many checks in a row is ended."""
+
+
 def _ready(workers: list[_Worker]) -> list[_Worker]:
+    """The workers that have a result or have ended; those that somebody has stopped are ended meanwhile."""
     waited: list[Any] = [end for worker in workers for end in (worker.pipe, worker.process.sentinel)]
-    ready = connection.wait(waited)
+    while not (ready := connection.wait(waited, CHECK_S)):
+        for worker in workers:
+            worker.end_if_stopped()
     return [worker for worker in workers if worker.pipe in ready or worker.process.sentinel in ready]
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process is stopped or traced (Linux; elsewhere not known)."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] in (b"T", b"t")
+    except OSError:
+        return False
 
 
 @dataclass(eq=False)
@@ -175,6 +193,7 @@ class _Worker:
     one_thread: bool
     is_spent: bool = field(default=False, init=False)
     """The process has ended, or left threads running, and takes no more tasks."""
+    stopped_checks: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         context = get_context("spawn")
@@ -204,8 +223,17 @@ class _Worker:
             return WorkerDied(self._ending())
         return checked(self.task, result)
 
+    def end_if_stopped(self) -> None:
+        """End the process if it has been stopped for long; policies of others cannot do that, but other programs."""
+        pid = self.process.pid
+        self.stopped_checks = self.stopped_checks + 1 if pid is not None and is_stopped(pid) else 0
+        if self.stopped_checks >= STOPPED_CHECKS:
+            self.process.kill()
+
     def _ending(self) -> str:
         self.process.join(timeout=5)
+        if self.stopped_checks >= STOPPED_CHECKS:
+            return f"it was stopped for {STOPPED_CHECKS * CHECK_S:g} s"
         code = self.process.exitcode
         if code == UNGUARDED:
             raise BadInput(GUARD) from None

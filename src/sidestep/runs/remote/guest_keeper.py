@@ -84,7 +84,8 @@ class Keeper:
         self._held: list[str] = []
         self._code: int | None = None
         self._news_read = b""
-        self._is_namespace = order["sandbox"] is not None and guest_sandbox.enter_namespaces()
+        sandbox = order["sandbox"]
+        self._is_namespace = sandbox is not None and sandbox["namespaces"] and guest_sandbox.enter_namespaces()
         self._guest, self._pipe, self._news = start(order, self._is_namespace)
         self._is_printing = True
         self._is_swept = False
@@ -279,12 +280,12 @@ def become_guest(order: dict[str, Any], held: list[str], printing: int, telling:
     limit_resources(order["limits"]["memory_bytes"])
     os.dup2(printing, 1)
     os.dup2(printing, 2)
-    sandbox: dict[str, list[str]] | None = order["sandbox"]
+    sandbox: dict[str, Any] | None = order["sandbox"]
     scratch: str = order["scratch"]
     environment = dict(os.environ)
     if sandbox is not None:
         environment |= dict.fromkeys(("TMPDIR", "XDG_CACHE_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR"), scratch)
-        environment["SIDESTEP_CACHE_READ_ONLY"] = "1"
+        environment["SIDESTEP_CACHE_READ_ONLY"] = sandbox["kernels"]
         guest_sandbox.drop_capabilities()
         seen = ["/proc"] if "processes" in held else [f"/proc/{os.getpid()}"]
         shared = ["/dev/shm"] if "processes" in held else []

@@ -24,6 +24,8 @@ ANSWER_S = 10.0
 """Time for the keeper to answer, s: it never waits for the guest, so it needs a millisecond."""
 END_S = 10.0
 """Time for the keeper to end everything, s."""
+USE_NAMESPACES = True
+"""False in tests, which then see what is left where a container forbids namespaces."""
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
     "from sidestep.runs.remote.guest_child import main; main(sys.argv[1])"
@@ -63,7 +65,7 @@ class KeptProcess:
             "command": _command(address),
             "limits": _limits(isolation),
             "scratch": tempfile.mkdtemp(prefix="sidestep-guest-"),
-            "sandbox": None if paths is None else paths._asdict(),
+            "sandbox": None if paths is None else paths._asdict() | {"namespaces": USE_NAMESPACES},
         }
         with theirs:
             self._keeper = subprocess.Popen(

@@ -205,7 +205,7 @@ def _describe(episode: RemoteEpisode) -> Message:
     return {
         "name": episode.scenario.name,
         "suite": episode.scenario.suite,
-        "scenario_seed": episode.seed,
+        "scenario_seed": None,  # with it a client could build the world, and see what is to come
         "time_limit_s": rules.time_limit_s,
         "step_s": rules.step_s * rules.control_every,
     }

@@ -56,6 +56,8 @@ class SandboxPaths(NamedTuple):
     writable: tuple[str, ...]
     modules: dict[str, str]
     """Modules in folders that cannot be listed → their files."""
+    kernels: str
+    """The folder of compiled kernels, which a guest reads and never writes; empty: none."""
 
 
 def is_library(module: str) -> bool:
@@ -69,6 +71,8 @@ def readable_paths(
 ) -> SandboxPaths:
     """What a policy may open, with the files and folders ``allowed`` besides, and never what is ``hidden`` unless it is
     allowed. Files that settings name are a policy's own, the folders of a user's home are not."""
+    from sidestep.kernels.jit import CACHE_FOLDER  # not at import: guests import this file, and most need no kernels
+
     secret = (PACKAGE, *(path.resolve() for path in hidden))
     readable, listable, modules = _installed(tuple(sys.path), _library_paths(), secret)
     own = _own_file(reference)
@@ -81,12 +85,14 @@ def readable_paths(
     ]
     parts = [each for path in named for each in _without(path, secret)]
     asked = [str(Path(each).expanduser().resolve()) for each in allowed]
+    kernels = str(CACHE_FOLDER or "")
     devices = [str(path) for path in Path("/dev").glob(f"{GRAPHICS}*")]
     return SandboxPaths(
-        tuple(dict.fromkeys([*readable, *parts, *asked, *_kernel_cache()])),
+        tuple(dict.fromkeys([*readable, *parts, *asked, *([kernels] if kernels else [])])),
         listable,
         (*DEVICES, *devices),
         modules,
+        kernels,
     )
 
 
@@ -118,13 +124,6 @@ def _installed(
             modules |= _modules(found)
     readable += [str(each) for each in _library_files()]
     return tuple(dict.fromkeys(readable)), tuple(dict.fromkeys([*listable, str(PACKAGE.parent)])), modules
-
-
-def _kernel_cache() -> list[str]:
-    """The compiled kernels: read, so that they need not be compiled again; never written by a guest."""
-    from sidestep.kernels.jit import CACHE_FOLDER
-
-    return [] if CACHE_FOLDER is None else [str(CACHE_FOLDER)]
 
 
 def _library_files() -> list[Path]:
