@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import entry_points
 from numbers import Real
@@ -410,7 +411,7 @@ def as_policy(policy: PolicyLike, settings: Mapping[str, Any] | None = None) -> 
         made, reference = make_policy(policy, settings), policy
     elif isinstance(policy, type) or (callable(policy) and not hasattr(policy, "act")):
         reference = name_of(policy)
-        made = _maker(policy, settings, reference)()
+        made = PolicyMaker(policy, settings or {}, reference)()
     elif settings:
         raise BadInput(f"policy {policy!r:.80} is made already; give its settings to its class")
     else:
@@ -426,7 +427,33 @@ def make_policy(reference: str, settings: Mapping[str, Any] | None = None) -> Po
     return policy_maker(reference, settings)()
 
 
-def policy_maker(reference: str, settings: Mapping[str, Any] | None = None) -> Callable[[], Policy]:
+@dataclass(frozen=True)
+class PolicyMaker:
+    """Makes a policy as often as it is called: its name has been looked up. A call builds it and then adapts it, which
+    reads its members."""
+
+    factory: Callable[..., Any]
+    settings: Mapping[str, Any]
+    reference: str
+
+    def build(self) -> Any:
+        """The policy as its code makes it."""
+        try:
+            return self.factory(**self.settings)
+        except TypeError as error:
+            why = f"{error}{place_of(error)}"  # no place: the policy's own code was never entered
+            taken = f"does not take these settings {dict(self.settings)}"
+            raise BadInput(f"policy {self.reference!r} {taken}: {why}") from error
+
+    def adapt(self, made: Any) -> Policy:
+        """The same as a ``Policy``."""
+        return made if isinstance(made, Policy) else AdaptedPolicy(made, self.reference)
+
+    def __call__(self) -> Policy:
+        return self.adapt(self.build())
+
+
+def policy_maker(reference: str, settings: Mapping[str, Any] | None = None) -> PolicyMaker:
     """What makes such a policy as often as it is called: the name is looked up once."""
     if reference.startswith(REMOTE):
         factory = partial(import_attribute("sidestep.runs.remote.session:RemotePolicy"), reference.removeprefix(REMOTE))
@@ -437,7 +464,7 @@ def policy_maker(reference: str, settings: Mapping[str, Any] | None = None) -> C
     else:
         factory = import_attribute(reference) if ":" in reference else load("policies", reference)
     check_extras(f"policy {reference!r}", *extras_of(reference))
-    return _maker(factory, settings, reference)
+    return PolicyMaker(factory, settings or {}, reference)
 
 
 def extras_of(reference: str) -> tuple[str, ...]:
@@ -446,18 +473,6 @@ def extras_of(reference: str) -> tuple[str, ...]:
         return ("learn",)
     name = "visual" if reference.startswith(ONNX) else true_name("policies", reference)
     return tuple(declared(load("policies", name), "extras")) if name in POLICIES else ()
-
-
-def _maker(factory: Callable[..., Any], settings: Mapping[str, Any] | None, reference: str) -> Callable[[], Policy]:
-    def make() -> Policy:
-        try:
-            made = factory(**(settings or {}))
-        except TypeError as error:
-            why = f"{error}{place_of(error)}"  # no place: the policy's own code was never entered
-            raise BadInput(f"policy {reference!r} does not take these settings {settings or {}}: {why}") from error
-        return made if isinstance(made, Policy) else AdaptedPolicy(made, reference)
-
-    return make
 
 
 class AdaptedPredictor(Predictor):

@@ -233,7 +233,8 @@ class Sleeper:
 
 def test_an_endless_needs_is_refused_within_seconds(tmp_path: Path) -> None:
     file = tmp_path / "own.py"
-    file.write_text("import time\n\nclass Own:\n" + Sleeper.needs + "    def reset(self, task): ...\n    def act(self, observation): ...\n")
+    members = "    def reset(self, task): ...\n    def act(self, observation): ...\n"
+    file.write_text("import time\n\nclass Own:\n" + Sleeper.needs + members)
     begun = time.monotonic()
     with pytest.raises(GuestFailed, match="did not answer within its limit of 10 s"):
         GuestProcess(f"{file}:Own")
@@ -268,13 +269,16 @@ os.wait()
 """
 
 
-def test_daemons_end_with_the_guest_when_its_keeper_is_killed(tmp_path: Path) -> None:
+def test_daemons_end_with_the_guest_when_its_keeper_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The keeper is killed from outside: inside nobody can see it."""
+    monkeypatch.setattr(guest_process, "USE_NAMESPACES", True)
     policy = written(tmp_path / "own", "pass", {})
     file = tmp_path / "own" / "attacker.py"
     file.write_text(file.read_text() + DAEMON)
     before = set(_processes())
     guest = GuestProcess(policy.name)
+    if not guest.look().is_namespace:
+        pytest.skip("user namespaces are not allowed here: sysctl kernel.unprivileged_userns_clone=1")
     assert within(10.0, lambda: len(set(_processes()) - before) >= 4), "keeper, first process, guest, daemon"
     started = set(_processes()) - before
     guest._process._keeper.send_signal(signal.SIGKILL)  # type: ignore[union-attr]

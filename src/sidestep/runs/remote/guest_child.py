@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from sidestep import registry
 from sidestep.errors import BadInput, describe_error, place_of, printable, short_traceback
@@ -73,7 +74,8 @@ class Guest:
 
     def __init__(self) -> None:
         self._reference = ""
-        self._make: Callable[[], Policy] | None = None
+        self._make: registry.PolicyMaker | None = None
+        self._built: Any = None
         self._refused = ""
         self._spare: Policy | None = None
         self._policy: Policy | None = None
@@ -100,16 +102,17 @@ class Guest:
             guard_imports(message["modules"])
         try:
             self._make = registry.policy_maker(self._reference, json.loads(message["settings"]))
-            self._spare = self._make()  # made by the same maker as later ones: a policy may go to another folder
+            self._built = self._make.build()
         except BadInput as error:
             self._refused = printable(str(error))
         return {"type": "made"}
 
     def _describe(self, message: Message) -> Message:
-        policy = self._spare
-        if policy is None:
+        if self._make is None or self._refused:
             return {"type": "hello", "refused": self._refused}
         try:
+            policy = self._spare = self._make.adapt(self._built)
+            self._built = None
             registry.check_needs(policy.needs, self._reference)
             said = {
                 "needs": sorted(str(need) for need in policy.needs),

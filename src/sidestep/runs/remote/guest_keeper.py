@@ -152,6 +152,7 @@ class Keeper:
             "pid": self._guest,
             "exit_code": code if self._is_swept else None,
             "held": self._held,
+            "is_namespace": self._is_namespace,
             "reason": self._reason,
             "printed": self._output.printed,
             "head": self._output.head.decode("latin-1"),

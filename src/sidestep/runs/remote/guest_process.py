@@ -43,6 +43,8 @@ class Report:
     """The limit for which the keeper ended it, in words."""
     held: tuple[str, ...] = ()
     """Which walls of the sandbox stand."""
+    is_namespace: bool = False
+    """Whether it has a namespace of processes, whose end is certain."""
     printed: int = 0
     """Bytes printed in this episode."""
     head: bytes = b""
