@@ -2,5 +2,5 @@
 
 The models themselves are kernels (:mod:`sidestep.kernels.orca`, ``social_force_helbing``, ``social_force_moussaid``,
 ``people`` for replay); here are their names and parameters (``models``) and the placement of people with all random
-numbers drawn (``placement``). No scene files, no robots, no time stepping.
+numbers drawn (``spawn``). No scene files, no robots, no time stepping.
 """
