@@ -223,9 +223,12 @@ def test_weights_that_a_setting_names_are_noticed(tmp_path: Path) -> None:
 
 def test_a_file_that_the_policy_writes_itself_is_no_weights(tmp_path: Path) -> None:
     out, log = tmp_path / "run", tmp_path / "log.txt"
+    done = []
     for text in ("", "one", "two"):
-        run(own_only(plan_of(tmp_path, "1.0", weights=str(log))), out)
+        result = run(own_only(plan_of(tmp_path, "1.0", weights=str(log))), out)
+        done.append([each.digest for each in result.episodes])
         log.write_text(text)
+    assert done[0] == done[1] == done[2] != []
 
 
 SUITE = """

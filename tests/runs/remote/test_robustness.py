@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sidestep.runs.remote.client import run_client
 from sidestep.runs.remote.messages import read_command
 from sidestep.runs.remote.wire import POLICY_LIMIT, Address, Closed, Connection, Garbled, TimedOut, connect, decode
+from sidestep.types.command import Command
 from tests.runs.remote.worlds import Ahead, serve_to
 
 HELLO = {"type": "hello", "sidestep": 1, "role": "policy", "name": "ahead", "needs": ["goal", "pedestrians"]}
@@ -241,4 +242,4 @@ plain = st.recursive(
 @given(st.sampled_from(["velocity", "position", "drive", "waypoints", "holonomic_velocity", "", None]), plain)
 def test_any_values_are_a_command_or_garbled(kind: Any, values: Any) -> None:
     with suppress(Garbled):
-        read_command({"type": "act", "id": 1, "command": kind, "values": values})
+        assert isinstance(read_command({"type": "act", "id": 1, "command": kind, "values": values}), Command)
