@@ -186,12 +186,12 @@ def test_another_version_is_told_both_versions(suite: Path, tmp_path: Path) -> N
     [
         ({"needs": ["pedestrains"]}, "did you mean 'pedestrians'"),
         ({"name": "../../etc"}, "name is 1 to 64"),
-        ({"needs": None}, "must say what the policy needs"),
+        ({"needs": None}, "what the policy needs"),
         ({"dynamics": "hovercraft"}, "holonomic, unicycle"),
         ({"camera": 3}, "camera must be"),
         ({"role": "benchmark"}, "role 'policy'"),
         ({"token": "wrong"}, "wrong or missing token"),
-        ({"type": "act"}, "first message must be a hello"),
+        ({"type": "act"}, "must be a hello"),
     ],
 )
 def test_what_a_host_refuses(hello: dict[str, Any], reason: str, suite: Path, tmp_path: Path) -> None:
