@@ -21,7 +21,7 @@ TRAVEL_DEAD_BAND_MPS = 0.01
 """Driving slower than this has no direction."""
 
 _NO_FRONT = "a holonomic robot drives in every direction alike"
-_COMPLETED = f"{DRIVEN}; a drive that ends early has a lower value without being better."
+_COMPLETED = f"{DRIVEN}: a drive that ends early has a lower value without being better."
 _TURN = (
     "The turn rate is the recorded one; for a holonomic robot, whose heading is free, it is the rate at which the "
     "direction of its velocity turns, 0 while it stands."
@@ -108,7 +108,7 @@ def angular_speed_avg(record: EpisodeRecord) -> Value:
     return average(np.abs(series.turn_rate(record)[1:]), NO_STEPS, np.diff(record.time))
 
 
-@metric("count", "lower", validity=f"{DRIVEN}; except those of holonomic robots.")
+@metric("count", "lower", validity=f"{DRIVEN}, except those of holonomic robots.")
 def direction_reversals(record: EpisodeRecord) -> Value:
     """Number of times that the velocity along the heading goes from beyond {TRAVEL_DEAD_BAND_MPS} m/s forwards to
     beyond it backwards, or vice versa."""

@@ -1,4 +1,4 @@
-"""Path: its length and directness."""
+"""Path: length and directness of the path that the robot drove."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 
 _NEVER_MOVES = "the robot is at its goal all the time, or is holonomic and never moves"
-_COMPLETED = f"{DRIVEN}; a path that ends early is shorter without being better."
+_COMPLETED = f"{DRIVEN}: a path that ends early is shorter without being better."
 _TRAVEL = (
     "direction of travel (the heading; for a holonomic robot, whose heading is free, the direction of its velocity, "
     f"kept while it is slower than {series.STANDING_MPS:g} m/s)"
@@ -39,7 +39,7 @@ def distance_driven(record: EpisodeRecord) -> Value:
     "ratio",
     "lower",
     source=f"{SOCNAVBENCH}, Table 3",
-    validity=f"{DRIVEN}; except those that start at the goal.",
+    validity=f"{DRIVEN}, except those that start at the goal.",
     dialects={code.NAME: code.path_length_ratio},
 )
 def path_length_ratio(record: EpisodeRecord) -> Value:
@@ -55,7 +55,7 @@ def path_length_ratio(record: EpisodeRecord) -> Value:
     "ratio",
     "higher",
     source=f"{SOCNAVBENCH}, Table 1 and section 3.4",
-    validity=f"{DRIVEN}; except those in which it did not have to move.",
+    validity=f"{DRIVEN}, except those in which it did not have to move.",
 )
 def path_efficiency(record: EpisodeRecord) -> Value:
     """|p_0 - goal| / L, straight line over path, as SocNavBench's text defines its path length ratio. (The values of

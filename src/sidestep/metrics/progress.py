@@ -39,7 +39,7 @@ def time_to_goal(record: EpisodeRecord) -> Value:
     "s",
     "lower",
     source=f"{SOCNAVBENCH}, path traversal time",
-    validity=f"{DRIVEN}; a drive that ends early is shorter without being better.",
+    validity=f"{DRIVEN}: a drive that ends early is shorter without being better.",
 )
 def path_traversal_time(record: EpisodeRecord) -> Value:
     """Simulated time from the first observation to the end of the episode."""
