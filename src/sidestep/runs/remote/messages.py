@@ -201,8 +201,8 @@ def _plain(value: Any, binary: bool, sensor: str) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item, binary, sensor) for item in value]
     raise BadInput(
-        f"sensor {sensor!r} returns a value of type {type(value).__name__}, which cannot be sent to a policy in another "
-        "process; return arrays of numbers, numbers, text, and lists and maps of those"
+        f"sensor {sensor!r} returns a value of type {type(value).__name__}, which cannot be sent to a policy in "
+        "another process; return arrays of numbers, numbers, text, and lists and maps of those"
     )
 
 
