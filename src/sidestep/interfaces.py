@@ -302,7 +302,7 @@ class Metric:
     definition: str
     """Formula in words and symbols."""
     source: str
-    """Who defined it."""
+    """Publication that defines it."""
     validity: str
     """When there is a value."""
     function: Callable[[EpisodeRecord], MetricResult]  # computes the value
