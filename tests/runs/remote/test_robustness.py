@@ -120,7 +120,7 @@ def test_a_client_that_stays_away_costs_all_that_is_left(suite: Path, tmp_path: 
         lambda address: first_sense(address).close(), suite, tmp_path / "run", host_options={"reconnect_s": 0.3}
     )
     assert served.outcomes == ["policy_error"] * 3
-    assert "did not come back within 0.3 s" in served.errors[1]
+    assert "within 0.3 s" in served.errors[1]
     assert time.monotonic() - started < 10  # waited once, not for every episode
     assert len(served.result.episodes) == 3
 
