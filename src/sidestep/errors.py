@@ -116,7 +116,7 @@ def place_of(error: BaseException) -> str:
     try:
         frames = [each for each in traceback.extract_tb(error.__traceback__) if not _is_installed(each.filename)]
         return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    except Exception:
+    except Exception:  # of whatever kind: the error itself matters more than its place
         return ""
 
 
@@ -135,7 +135,7 @@ def short_traceback(error: BaseException, message: str) -> str:
         lines = "".join(traceback.format_list(shown))
         text = f"Traceback (most recent call last):\n{lines}{message}"
         return printable(text[-LONGEST_TRACEBACK:], LONGEST_TRACEBACK)
-    except Exception:
+    except Exception:  # of whatever kind: the error itself matters more than its traceback
         return ""
 
 

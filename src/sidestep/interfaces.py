@@ -53,7 +53,7 @@ class Policy(ABC):
     citation: str = ""
     """The publication to cite, for reports."""
     version: str = ""
-    """Of the policy's own choosing; the record keeps it, before the hash of the policy's code."""
+    """Version that the policy chooses itself; the record keeps it, before the hash of the policy's code."""
     extras: ClassVar[tuple[str, ...]] = ()
     """Optional extras of Sidestep that it cannot run without, such as ``onnx``: lists mark it, and a run says so before
     it starts."""
@@ -144,7 +144,7 @@ class SensorContext:
     scene: CompiledScene  # compiled scene
     robot: RobotSpec  # robot that carries the sensor
     needs: frozenset[str]
-    """Of the sensor's needs those that the policy asked for."""
+    """The sensor's needs that the policy asked for."""
     scenario: Scenario  # scenario of the episode
     person_id: IntArray  # (N,) everybody's number
     others: tuple[RobotSpec, ...] = ()
@@ -302,7 +302,7 @@ class Metric:
     definition: str
     """Formula in words and symbols."""
     source: str
-    """Who defined it."""
+    """Publication that defines it."""
     validity: str
     """When there is a value."""
     function: Callable[[EpisodeRecord], MetricResult]  # computes the value

@@ -105,7 +105,7 @@ def test_a_wrong_clock_is_flagged(call: Call, recordings: Path) -> None:
     assert (right["people"], right["groups"], right["format"]) == (360, 58, "biwi")
     assert not any("clock" in warning for warning in right["warnings"])
     wrong = document(call("data", "info", path, "--rate-hz", 25, "--json"))["info"]
-    assert any("clock looks 1.67 times too fast" in warning for warning in wrong["warnings"])
+    assert any("clock" in warning and "1.67 times" in warning for warning in wrong["warnings"])
 
 
 @pytest.fixture(scope="session")

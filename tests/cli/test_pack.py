@@ -55,7 +55,7 @@ def test_a_stranger_checks_it(pack: Path) -> None:
     assert found["pack"]["same_code"] is True
     assert sidestep("verify", pack, "--trust", "--sample", 4)["equal"] == 4
     told = CliRunner().invoke(app, ["verify", str(pack), "--sample", "0"]).stdout
-    assert "6 of 6 episodes of the plan were scored again" in told
+    assert "6 of 6 episodes" in told
 
 
 def test_a_tampered_pack_fails(pack: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_tampered_pack_fails(pack: Path) -> None:
     found = sidestep("verify", dropped, "--sample", 0, code=1)
     assert {each["kind"] for each in found["pack"]["problems"]} == {"missing", "results"}
     changed = tampered(pack, {"run.json": b"{}"}, resummed=False)
-    assert "member 'run.json' does not match its hash" in sidestep("verify", changed, code=2)
+    assert "'run.json' does not match its hash" in sidestep("verify", changed, code=2)
 
 
 def test_it_stands_for_the_run(pack: Path, tmp_path: Path) -> None:

@@ -83,4 +83,4 @@ def test_data_without_a_validation_split(call: Call, data: Path) -> None:
     write_interactions(walkers(10), data)
     result = call("predict", "loop", data, "--predictor", "kalman", "--out", data.parent / "x")
     assert result.exit_code == 2
-    assert "the split 'validation' has 0 tracks" in result.stderr
+    assert "'validation' has 0 tracks" in result.stderr

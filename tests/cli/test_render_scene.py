@@ -40,7 +40,7 @@ def test_axes_make_room_for_coordinates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["core"], "name a scenario too; `sidestep list scenarios --suite core`"),
+        (["core"], "`sidestep list scenarios --suite core`"),
         (["lobbby"], "did you mean 'lobby'"),
         (["core", "plaza", "--axes"], "--axes is for a scene alone"),
         (["lobby", "--size", "big"], "WIDTHxHEIGHT"),

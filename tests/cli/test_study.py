@@ -117,7 +117,7 @@ def test_without_its_extra_a_command_speaks_of_studies(
     monkeypatch.setattr("sidestep._util.extras.missing_packages", lambda extra: ["fastapi"])
     refused = call(*arguments)
     assert refused.exit_code == 2
-    assert "the study server needs an optional dependency: pip install 'sidestep[web]'" in refused.stderr
+    assert "pip install 'sidestep[web]'" in refused.stderr
 
 
 def test_a_rehearsal_with_simulated_raters(folder: Path) -> None:

@@ -139,7 +139,7 @@ def test_replay(run: Path, call: Call) -> None:
     assert Path("a.png").read_bytes().startswith(b"\x89PNG")
     late = call("replay", record, "--png", "b.png", "--time", 500)
     assert late.exit_code == 2
-    assert "the episode lasts from 0 to" in late.stderr
+    assert "episode lasts" in late.stderr
     assert call("replay", record, "--time", 1).exit_code == 2
 
 

@@ -56,7 +56,7 @@ def scene_name(text: str) -> None:
     """A scene by name, such as a window of a town."""
     from sidestep.scenes.load import resolve_scene
 
-    if not re.search(r"town:|place:", text):  # those two take seconds; tests/test_readers_limits.py has them
+    if not re.search(r"town:|place:", text):  # those two take seconds; tests/_util/test_readers_limits.py has them
         resolve_scene(text)
 
 

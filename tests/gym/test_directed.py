@@ -68,12 +68,16 @@ def test_held_actions_among_directed_people_are_those_of_an_episode(every: int) 
 
 
 def test_every_scenario_of_the_catalogue_is_an_environment() -> None:
-    suite = load_suite("catalogue")
-    for scenario in suite.scenarios():
+    made = 0
+    for scenario in load_suite("catalogue").scenarios():
         if len(scenario.robots) == 1:
             env = CrowdEnv("Scenario", scenario=scenario)
-            env.reset(seed=0)
-            env.step(np.zeros(2, np.float32))
+            first, _ = env.reset(seed=0)
+            second, *_ = env.step(np.zeros(2, np.float32))
+            assert env.observation_space.contains(first), scenario.name
+            assert env.observation_space.contains(second), scenario.name
+            made += 1
+    assert made > 20
 
 
 def test_an_action_that_is_not_finite_directs_nobody() -> None:

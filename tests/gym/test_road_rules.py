@@ -144,8 +144,8 @@ def test_a_suite_of_which_one_scenario_has_them(tmp_path: Path) -> None:
     without = on_the_road(rules={"success": "goal", "exit": None, "lanes": None})
     file.write_text(yaml.safe_dump({"scenarios": [document(without, "without"), document(start_at(90.0), "with")]}))
     for env in (CrowdEnv(task="Suite", suite=str(file)), CrowdVectorEnv(4, task="Suite", suite=str(file), pool=8)):
-        env.reset(seed=0)
-        env.step(env.action_space.sample())
+        assert env.observation_space.contains(env.reset(seed=0)[0])
+        assert env.observation_space.contains(env.step(env.action_space.sample())[0])
         env.close()
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from sidestep._util.threads import HelperThreads
 from sidestep.gym.batch import EnvironmentBatch, RewardWeights
-from sidestep.gym.tasks import make_builder
+from sidestep.gym.tasks import make_source
 from sidestep.kernels.environment import COUNTERS, FINISHED, INSIDE, TAKEN, open_step
 
 
@@ -109,7 +109,7 @@ def test_a_forked_child_has_its_own_threads() -> None:
 
 
 def environments(workers: HelperThreads | None = None, size: int = 20) -> EnvironmentBatch:
-    builder = make_builder("Crossing", people=4)
+    builder = make_source("Crossing", people=4).builder()
     worlds = [builder.build(seed) for seed in range(size)]
     return EnvironmentBatch(worlds, RewardWeights(), 4, size=size, workers=workers)
 

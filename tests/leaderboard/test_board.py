@@ -104,31 +104,31 @@ def not_ranked(board: Board) -> str:
 def test_edited_results_do_not_pay(tmp_path: Path, build: Build) -> None:
     pack = make_pack(tmp_path, "Raises")
     board = build(tampered(pack, {"results.parquet": changed_results(pack, success=1.0)}))
-    assert "results are not what the records give" in not_ranked(board)
+    assert "results differ" in not_ranked(board)
 
 
 def test_dropped_failures_do_not_pay(tmp_path: Path, build: Build) -> None:
     pack = make_pack(tmp_path, "Raises")
     first = "episodes/raises/s0__seed0.parquet"
     dropped = tampered(pack, {first: None, "results.parquet": changed_results(pack, drop=1)})
-    assert "episodes of the plan are missing (1)" in not_ranked(build(dropped))
+    assert "missing (1)" in not_ranked(build(dropped))
 
 
 def test_chosen_seeds_do_not_pay(tmp_path: Path, build: Build) -> None:
-    assert "chosen seeds: 3, 8 are neither" in not_ranked(build(make_pack(tmp_path, seeds=(3, 8))))
+    assert "seeds: 3, 8" in not_ranked(build(make_pack(tmp_path, seeds=(3, 8))))
 
 
 def test_repeated_episodes_do_not_pay(tmp_path: Path, build: Build) -> None:
     pack = make_pack(tmp_path, "Raises")
     board = build(tampered(pack, {"results.parquet": changed_results(pack, twice=True)}))
-    assert "episodes are there more than once" in not_ranked(board)
+    assert "more than once" in not_ranked(board)
 
 
 def test_an_edited_record_does_not_pay(tmp_path: Path, build: Build) -> None:
     pack = make_pack(tmp_path, "Raises")
     name = "episodes/raises/s0__seed0.parquet"
     data = changed_record(pack, name, lambda record: replace(record, outcome=Outcome.TIMEOUT))
-    assert "results are not what the records give" in not_ranked(build(tampered(pack, {name: data})))
+    assert "results differ" in not_ranked(build(tampered(pack, {name: data})))
 
 
 def test_a_changed_pack_is_refused(tmp_path: Path, build: Build) -> None:
@@ -138,7 +138,7 @@ def test_a_changed_pack_is_refused(tmp_path: Path, build: Build) -> None:
     assert [(name, "does not match its hash" in reason) for name, reason in board.refused] == [
         ("tampered.pack", True), ("mine.pack", False),
     ]  # fmt: skip
-    assert "the same pack was given before" in board.refused[1][1]
+    assert "given twice" in board.refused[1][1]
     with pytest.raises(BadInput, match="no pack can be shown"):
         build(bad)
 

@@ -64,7 +64,7 @@ def test_sha256sum_reads_the_hashes(tmp_path: Path) -> None:
 
 def test_source_only_if_it_is_what_ran(tmp_path: Path) -> None:
     run = make_run(tmp_path)
-    assert "its source is not in the pack" in write_pack(run, tmp_path / "a.pack", source=False).left_out[0]
+    assert "source code is not in the pack" in write_pack(run, tmp_path / "a.pack", source=False).left_out[0]
     (tmp_path / "mine.py").write_text("class Steady: ...\n")
     packed = write_pack(run, tmp_path / "b.pack")
     assert packed.sources == ()
@@ -112,7 +112,7 @@ def test_commands_take_packs_for_runs(tmp_path: Path) -> None:
 def test_a_signature_is_checked(tmp_path: Path) -> None:
     made = make_key(tmp_path / "key")
     assert (tmp_path / "key").stat().st_mode & 0o077 == 0, "nobody else reads the key"
-    with pytest.raises(BadInput, match="is there already"):
+    with pytest.raises(BadInput, match="already exists"):
         make_key(tmp_path / "key")
     run = make_run(tmp_path)
     packed = write_pack(run, tmp_path / "p.pack", key=tmp_path / "key")
@@ -121,9 +121,9 @@ def test_a_signature_is_checked(tmp_path: Path) -> None:
         assert pack.signature is not None
         assert pack.signature.fingerprint == made.fingerprint
     changed = tampered(tmp_path / "p.pack", {"sources/steady/mine.py": b"print('other code')\n"})
-    with pytest.raises(BadInput, match=r"signature\.json: the signature does not match"), unpacked(changed):
+    with pytest.raises(BadInput, match=r"signature\.json: .* does not match"), unpacked(changed):
         pass
-    with pytest.raises(BadInput, match="not an unencrypted Ed25519 private key"):
+    with pytest.raises(BadInput, match="Ed25519 private key"):
         write_pack(run, tmp_path / "q.pack", key=tmp_path / "key.pub")
 
 
@@ -141,24 +141,24 @@ def refused(path: Path, message: str) -> None:
     ],
 )  # fmt: skip
 def test_names_that_no_pack_has(tmp_path: Path, name: str) -> None:
-    refused(tampered(make_pack(tmp_path), {name: b"x"}), "a pack holds no such file")
+    refused(tampered(make_pack(tmp_path), {name: b"x"}), "not a file of a pack")
     assert not (tmp_path / "outside.parquet").exists()
 
 
 def test_a_changed_member(tmp_path: Path) -> None:
     pack = make_pack(tmp_path)
-    refused(tampered(pack, {FIRST: b"other"}, resummed=False), f"member '{FIRST}' does not match its hash")
+    refused(tampered(pack, {FIRST: b"other"}, resummed=False), f"'{FIRST}' does not match its hash")
 
 
 def test_a_missing_member(tmp_path: Path) -> None:
     pack = make_pack(tmp_path)
     refused(tampered(pack, {FIRST: None}, resummed=False), f"member '{FIRST}' is missing")
-    refused(tampered(pack, {"run.json": None}), r"no member 'run\.json'")
+    refused(tampered(pack, {"run.json": None}), r"'run\.json' is missing: not a pack")
 
 
 def test_an_added_member(tmp_path: Path) -> None:
     added = "episodes/steady/s9__seed0.parquet"
-    refused(tampered(make_pack(tmp_path), {added: b"x"}, resummed=False), f"member '{added}' is not in SHA256SUMS")
+    refused(tampered(make_pack(tmp_path), {added: b"x"}, resummed=False), f"'{added}' is not in SHA256SUMS")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -166,9 +166,9 @@ def test_a_member_that_is_there_twice(tmp_path: Path) -> None:
     pack = make_pack(tmp_path)
     with zipfile.ZipFile(pack, "a") as archive:
         archive.writestr(zipfile.ZipInfo(FIRST), b"another one")
-    refused(pack, f"member '{FIRST}': is in the pack twice")
+    refused(pack, f"'{FIRST}': .* twice")
     upper = tampered(make_pack(tmp_path), {FIRST.replace("steady", "STEADY"): b"x"})
-    refused(upper, "is in the pack twice")
+    refused(upper, "twice")
 
 
 def test_a_zip_bomb(tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ def test_members_that_overlap(tmp_path: Path) -> None:
 def test_sizes_beyond_the_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pack = make_pack(tmp_path)
     monkeypatch.setattr(unpack, "MOST_RECORD_BYTES", 100)
-    refused(pack, r"member 'episodes/.*at most 100 are read")
+    refused(pack, r"'episodes/.*at most 100")
     monkeypatch.setattr(unpack, "MOST_MEMBERS", 3)
-    refused(pack, "more than 3 members")
+    refused(pack, "at most 3")
 
 
 def test_a_link_is_no_member(tmp_path: Path) -> None:
@@ -210,14 +210,14 @@ def test_what_is_no_pack_at_all(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello")
     refused(tmp_path / "text", "not a pack, or damaged")
     refused(tmp_path / "absent", "no such pack")
-    refused(write_members(tmp_path / "other.zip", {"run.json": b"{}"}), r"no member 'pack\.json'")
+    refused(write_members(tmp_path / "other.zip", {"run.json": b"{}"}), r"'pack\.json' is missing: not a pack")
     with pytest.raises(BadInput, match="not a run folder"):
         write_pack(tmp_path, tmp_path / "p.pack")
 
 
 def test_a_newer_format_is_told(tmp_path: Path) -> None:
     refused(tampered(make_pack(tmp_path), {"pack.json": b'{"format": 99}'}), "by a newer Sidestep")
-    refused(tampered(make_pack(tmp_path), {"pack.json": b"[]"}), "not the description of a pack")
+    refused(tampered(make_pack(tmp_path), {"pack.json": b"[]"}), "format is missing")
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -250,9 +250,8 @@ def small_pack(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return make_pack(folder, scenarios=1, seeds=(0,)).read_bytes()
 
 
-@given(st.text(max_size=40))
+@given(st.from_regex(MEMBER, fullmatch=True))
 def test_no_allowed_name_leaves_the_folder(name: str) -> None:
-    if MEMBER.fullmatch(name):
-        parts = name.split("/")
-        assert not name.startswith("/")
-        assert all(part not in ("", ".", "..") for part in parts)
+    parts = name.split("/")
+    assert not name.startswith("/")
+    assert all(part not in ("", ".", "..") for part in parts)

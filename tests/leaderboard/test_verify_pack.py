@@ -119,7 +119,7 @@ def test_edited_results(tmp_path: Path) -> None:
     pack = make_pack(tmp_path, "Raises")
     found = check(tampered(pack, {"results.parquet": changed_results(pack, success=1.0)}), 0)
     assert {problem.kind for problem in found.audit.problems} == {"results"}
-    assert "results.parquet has success 1, the record gives 0" in found.audit.problems[0].text
+    assert "success 1, the record gives 0" in found.audit.problems[0].text
     assert all(each.metrics["success"].value == 0.0 for each in found.audit.scored.episodes), "the record counts"
 
 

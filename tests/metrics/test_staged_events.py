@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sidestep.metrics.interactions import event_state
+from sidestep.metrics.staged_events import event_state
 from sidestep.types import EpisodeRecord, Event, Outcome
 
 from .records import Walker, make_record, straight_run

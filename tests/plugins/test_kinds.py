@@ -209,7 +209,7 @@ def test_maps_of_arrays_reach_a_guest_and_objects_are_refused(odd: None) -> None
     nested = {"sensors": {"extra": {"odd": {"mode": "nested"}}}}
     with GuestProcesses() as guests:
         assert not drive(guests.policy(f"{HERE}:Compares", {}), **nested).error
-        assert "sensor 'odd' reports a object, which cannot be sent" in drive(guests.policy(f"{HERE}:Looks", {})).error
+        assert "sensor 'odd' returns a value of type object" in drive(guests.policy(f"{HERE}:Looks", {})).error
     assert not drive(Compares(), **nested).error
 
 

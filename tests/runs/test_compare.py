@@ -148,7 +148,7 @@ def test_recorded_and_generated_people_are_not_paired() -> None:
         "a": [scored("mine", k, source="recorded") for k in range(3)],
         "b": [scored("mine", k, source="generated") for k in range(3)],
     }
-    with pytest.raises(BadInput, match="mine@a has recorded people and mine@b generated people"):
+    with pytest.raises(BadInput, match=r"recorded people .* generated people"):
         compare_runs([run_of(name, episodes) for name, episodes in runs.items()])
 
 

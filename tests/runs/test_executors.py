@@ -82,7 +82,7 @@ def test_who_is_to_blame(tmp_path: Path, deaths: int, told: str) -> None:
     plan = fake_plan(tmp_path, "Steady", scenarios=1, seeds=1)
     [(_, answer)] = run_with_retry(_Fragile(deaths), work, tasks_of(plan, tmp_path), as_failed)
     if told == "skipped":
-        assert "building the scenario ended the process" in answer.skipped
+        assert "ended the process" in answer.skipped
     else:
         assert told in seen[-1].failure
         assert bool(seen[-1].failure) == bool(told)

@@ -37,7 +37,7 @@ def test_a_full_disk_at_every_file_operation(tmp_path: Path) -> None:
     """Refused with the file and what to do."""
     found = campaign("full", tmp_path, 60)
     assert found["points"] >= 15
-    assert all("No space left on device; free some space on that disk" in text for text in found["messages"])
+    assert all("free some space" in text for text in found["messages"])
     named = " ".join(found["messages"])
     assert all(
         f"{name}: cannot be written" in named for name in ("run.json", "alone__seed0.parquet", "results.parquet")

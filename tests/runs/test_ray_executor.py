@@ -154,7 +154,7 @@ def _resources(task: EpisodeTask) -> TaskResult:
 def test_what_this_computer_has_not_got_is_refused(ray: Any, tmp_path: Path) -> None:
     plan = fake_plan(tmp_path, "Steady", scenarios=1, seeds=1)
     policy = plan.policies[0].model_copy(update={"resources": {"gpu": 3}})
-    with pytest.raises(BadInput, match="1 CPU and 3 GPU are needed, this computer has 2 CPU and 0 GPU"):
+    with pytest.raises(BadInput, match=r"3 GPU .* 0 GPU"):
         list(Ray(LOCAL).run(WORK, tasks_of(plan.model_copy(update={"policies": (policy,)}), tmp_path)))
 
 

@@ -40,8 +40,8 @@ def test_another_version_of_what_computes_is_refused(tmp_path: Path) -> None:
         run(plan, tmp_path / "run")
     told = str(refused.value)
     assert "library numpy: 1.0.0 there, " in told
-    assert "`pip install shapely==1.2.3` brings it back" in told
-    assert f"delete all records and run every policy again with --replace {plan.policies[0].name}" in told
+    assert "`pip install shapely==1.2.3`" in told
+    assert f"--replace {plan.policies[0].name}" in told
     again = run(plan, tmp_path / "run", replaced=[plan.policies[0].name])
     assert len(again.episodes) == 6
     assert run(plan, tmp_path / "run").notes == (), "the folder is now of these versions"
@@ -84,7 +84,7 @@ def test_records_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     assert len(again.notes) == 3
     assert f"{short}: truncated" in again.notes[0]
     assert again.notes[1] == f"{other}: of another seed (run again)"
-    assert f"{text}: truncated, or not a Parquet file at all" in again.notes[2]
+    assert f"{text}: truncated" in again.notes[2]
     assert run(plan, tmp_path / "run").notes == ()
 
 
@@ -97,11 +97,13 @@ def test_foreign_files_are_named_and_left_alone(tmp_path: Path) -> None:
     notes.write_text("mine")
     shutil.copy(record, copy)
     again = run(plan, tmp_path / "run")
-    assert again.notes == tuple(f"{path}: does not belong to this run and is left alone" for path in (copy, notes))
+    assert [note.partition(": ")[0] for note in again.notes] == [str(path) for path in (copy, notes)]
+    assert all("does not belong" in note for note in again.notes)
     assert notes.read_text() == "mine"
     scored = score_run(tmp_path / "run")
     assert len(scored.episodes) == 1
-    assert scored.unreadable == (f"{copy}: is not the episode of this run that belongs there and is not counted",)
+    assert [note.partition(": ")[0] for note in scored.unreadable] == [str(copy)]
+    assert "not counted" in scored.unreadable[0]
     assert len(FinishedRun(tmp_path / "run").episodes) == 1
 
 
@@ -113,14 +115,11 @@ def test_a_table_that_disagrees_with_the_records_is_refused(tmp_path: Path) -> N
     path = episode_path(tmp_path / "run", plan.policies[0].name, "s1", 1)
     record = path.read_bytes()
     path.unlink()
-    refused = (
-        r"results\.parquet: 1 of its episodes have no record, such as s1__seed1\.parquet; `sidestep score .*` writes"
-    )
-    with pytest.raises(BadInput, match=refused):
+    with pytest.raises(BadInput, match=r"results\.parquet: 1 .* no record.* s1__seed1\.parquet"):
         _ = FinishedRun(tmp_path / "run").table
     assert len(score_run(tmp_path / "run").episodes) == len(FinishedRun(tmp_path / "run").episodes) == 5
     path.write_bytes(record)
-    with pytest.raises(BadInput, match="1 records are not in it"):
+    with pytest.raises(BadInput, match="1 records are not"):
         _ = FinishedRun(tmp_path / "run").table
     shutil.rmtree(tmp_path / "run/episodes")
     (tmp_path / "run" / RESULTS_FILE).write_bytes(old)
@@ -153,7 +152,7 @@ def test_files_that_the_system_cuts_short(tmp_path: Path, size: int, file: str) 
     command = [sys.executable, "-c", LIMITED, str(tmp_path), str(size)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
-    assert f"{file}: cannot be written: File too large; mend that and run the same command again" in done.stdout
+    assert f"{file}: cannot be written: File too large" in done.stdout
     assert not [path for path in (tmp_path / "run").rglob("*") if path.name.endswith(".tmp")]
     assert len(run(plan, tmp_path / "run").episodes) == 6
     assert len(load_results(tmp_path / "run" / RESULTS_FILE)[0]) == 6
@@ -167,7 +166,7 @@ def test_a_folder_that_became_read_only(tmp_path: Path) -> None:
     run(plan, tmp_path / "run")
     (tmp_path / "run").chmod(0o500)
     try:
-        with pytest.raises(BadInput, match=r"Permission denied; (make the folder writable|choose)"):
+        with pytest.raises(BadInput, match="Permission denied"):
             run(plan, tmp_path / "run")
     finally:
         (tmp_path / "run").chmod(0o700)

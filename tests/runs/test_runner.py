@@ -195,11 +195,11 @@ def test_a_contradicting_plan_is_refused(tmp_path: Path, changes: dict[str, Any]
 def test_other_settings_or_code_of_a_policy_are_refused(tmp_path: Path) -> None:
     run(fake_plan(tmp_path, "Steady"), tmp_path / "run")
     faster = fake_plan(tmp_path, "Steady", settings={"speed": 2.0})
-    with pytest.raises(BadInput, match=r"settings of .*Steady: \{\} there, \{'speed': 2\.0\} now"):
+    with pytest.raises(BadInput, match=r"settings of .*Steady: .*'speed': 2\.0"):
         run(faster, tmp_path / "run")
     plan = fake_plan(tmp_path, "Steady")
     edited = plan.policies[0].model_copy(update={"version": "sha256:new"})
-    with pytest.raises(BadInput, match=r"code of .*Steady: version \? there, sha256:new now"):
+    with pytest.raises(BadInput, match=r"code of .*Steady: .*sha256:new"):
         run(plan.model_copy(update={"policies": (edited,)}), tmp_path / "run")
 
 

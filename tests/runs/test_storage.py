@@ -43,7 +43,7 @@ def test_credentials_are_not_shown() -> None:
 
 
 def test_an_unknown_kind_of_place_is_refused() -> None:
-    with pytest.raises(BadInput, match="nowhere://x/y: not a place that pyarrow can open"):
+    with pytest.raises(BadInput, match=r"nowhere://x/y: .*pyarrow"):
         place_of("nowhere://x/y")
 
 

@@ -49,7 +49,7 @@ def test_the_first_difference_is_told(tmp_path: Path) -> None:
 
 
 def test_modes_on_the_wall_clock_cannot_be_verified(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="mode async depends on the wall clock"):
+    with pytest.raises(BadInput, match=r"async .* wall clock"):
         verified(tmp_path, "Steady", mode="async")
 
 

@@ -25,7 +25,6 @@ from sidestep.types import EpisodeRecord, HolonomicVelocity, Observation, Scenar
 from tests.simulation.scenarios import make, room
 
 RATE_HZ = 10
-TOUCH_M = 0.5  # robot 0.3 m, people 0.2 m
 ROUNDING_M = 1e-5
 
 

@@ -14,7 +14,7 @@ import shapely
 
 from sidestep.errors import BadInput
 from sidestep.kernels import layout, referee
-from sidestep.metrics.interactions import wait_obedience
+from sidestep.metrics.gestures import wait_obedience
 from sidestep.policies.trivial import Stop, Straight
 from sidestep.scenes.compile import compile_scene
 from sidestep.simulation import run_episode

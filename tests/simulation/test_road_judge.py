@@ -12,25 +12,50 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
-from sidestep.kernels import road_rules
+from sidestep.kernels import layout, road_rules
 from sidestep.simulation import run_episode
 from sidestep.simulation.road_judge import (
     KINDS,
     SIDES,
+    CompiledRoads,
     body_middle,
-    judge_poses,
+    lane_pieces,
+    marking_segments,
     pack_road_rules,
+    road_bank,
+    road_events,
+    wheel_places,
     wheels_of,
 )
 from sidestep.simulation.robots import load_robot
-from sidestep.types import Drive, EpisodeRecord, Event, Observation, Outcome, Scenario, Task
+from sidestep.types import Drive, EpisodeRecord, Event, Observation, Outcome, RobotSpec, Scenario, Task
+from sidestep.types.base import FloatArray
 from sidestep.types.outcome import ExitRule, Rules
+from sidestep.types.road import Roads
 from tests.simulation import road_reference
 from tests.simulation.traffic.roads import LANE_Y, on_the_road, poses, straight_road
 
 CAR = load_robot("car", None, None)
 WHEEL_Y = 0.8365 - 0.15
 JUDGED = ("lane_crossing", "lane_invasion", "exited", "wrong_exit")
+
+
+def judge_poses(scenario: Scenario, spec: RobotSpec, poses: FloatArray) -> list[Event]:
+    """The events of a whole episode from its poses (T + 1, 3), as the referee noted them while it ran."""
+    rules = scenario.rules
+    roads = Roads() if isinstance(scenario.scene, str) or scenario.scene.roads is None else scenario.scene.roads
+    lines, (road,) = road_bank([CompiledRoads(*marking_segments(roads), lane_pieces(roads))])
+    body = np.zeros((layout.BODY_ROWS, 2))
+    body[layout.WHEELS], body[layout.MIDDLE, 0] = wheel_places(spec), body_middle(spec.footprint)
+    packed = pack_road_rules(rules)
+    mark, note = np.zeros(road_rules.ROAD_MARKS, np.int32), np.zeros(road_rules.ROAD_NOTES)
+    x, y, heading = poses[0].tolist()
+    road_rules.begin_road(x, y, heading, mark, note)
+    events: list[Event] = []
+    for k, (x, y, heading) in enumerate(poses[1:].tolist(), start=1):
+        news = road_rules.judge_road(x, y, heading, body, rules.step_s, packed, lines, road, mark, note)
+        events += road_events(news, mark, note, rules.exit, k * rules.step_s)
+    return events
 
 
 def judged(path: Any, scenario: Scenario | None = None) -> list[Event]:

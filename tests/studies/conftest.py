@@ -15,6 +15,9 @@ pytest.importorskip("sqlalchemy", reason=reason_missing("sqlalchemy"))
 
 from sidestep.studies.database import open_database
 from sidestep.studies.definition import Study, parse_study
+from sidestep.studies.export import StudyData
+from sidestep.studies.ratings import Ratings
+from sidestep.studies.ratings.participation import without_flagged
 from sidestep.studies.ratings.questionnaire import load_questionnaire
 from sidestep.studies.store import Store
 
@@ -51,6 +54,13 @@ def walking_study(**changes: Any) -> Study:
     ]
     walks = {"name": "walks", "mode": "walk", "suite": "catalogue", "policies": ["orca", "stop"]}
     return study_of(**walks, scenarios=scenarios, **changes)
+
+
+def ratings_of(store: Store, name: str, *, flagged: bool = False) -> Ratings:
+    """The ratings of a study: the newest answer to every item of runs that are done. ``flagged``: also those of walks
+    that do not count (see ``conduct``)."""
+    ratings = StudyData(store, store.study(name)).ratings
+    return ratings if flagged else without_flagged(ratings)
 
 
 def new_store(url: str, study: Study, folder: str = "") -> Store:

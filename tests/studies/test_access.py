@@ -64,7 +64,9 @@ def test_a_short_password_of_before_still_opens_its_study(store: Store) -> None:
     old = hashlib.scrypt(short.encode(), salt=salt, n=2**14, r=8, p=1, dklen=32)
     with store.writing() as session:
         session.query(StudyRow).update({"password": f"scrypt${salt.hex()}${old.hex()}"})
-    log_in(store, "corridor", short)
+    info, _ = log_in(store, "corridor", short)
+    assert info.study.name == "corridor"
+    assert store.study("corridor").password.count("$") == 2, "it is too short to be hashed anew"
 
 
 def client_of(store: Store, host: str = "study.example.org", origin: str = URL, **options: object) -> TestClient:

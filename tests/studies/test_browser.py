@@ -16,10 +16,9 @@ import pytest
 
 from benchmarks.studies import free_port
 from sidestep.studies.database import open_database
-from sidestep.studies.export import ratings_of
 from sidestep.studies.store import Store
 from tests.needs import CHROMIUM, in_browser
-from tests.studies.conftest import PASSWORD
+from tests.studies.conftest import PASSWORD, ratings_of
 
 pytestmark = in_browser
 

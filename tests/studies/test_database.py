@@ -32,9 +32,8 @@ from sidestep.studies.database import (
     now,
     open_database,
 )
-from sidestep.studies.export import ratings_of
 from sidestep.studies.store import Store
-from tests.studies.conftest import new_store, study_of
+from tests.studies.conftest import new_store, ratings_of, study_of
 from tests.studies.test_store import rate_all
 
 SECRET_WORDS = "a remark that nobody may find again"

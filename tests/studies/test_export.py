@@ -16,12 +16,12 @@ from sidestep.errors import BadInput
 from sidestep.studies.access import Refused
 from sidestep.studies.analysis import analyse_study
 from sidestep.studies.database import TrialRow, close_database, open_database
-from sidestep.studies.export import RATING_COLUMNS, StudyData, export_study, ratings_csv, ratings_of
+from sidestep.studies.export import RATING_COLUMNS, StudyData, export_study, ratings_csv
 from sidestep.studies.ratings import analyse
 from sidestep.studies.ratings.questionnaire import load_questionnaire
 from sidestep.studies.ratings.rating_file import read_rating_file
 from sidestep.studies.store import Store
-from tests.studies.conftest import PASSWORD, new_store, study_of
+from tests.studies.conftest import PASSWORD, new_store, ratings_of, study_of
 from tests.studies.test_pages import client_of, log_in
 from tests.studies.test_store import rate_all
 

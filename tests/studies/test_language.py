@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -98,11 +99,13 @@ def test_what_participants_are_refused_is_in_the_catalogue() -> None:
     """Messages of the modules that only participants reach."""
     missing = set()
     for file in ("participant_pages.py", "walking.py", "walk_pool.py", "films.py"):
+        module = import_module(f"sidestep.studies.{file.removesuffix('.py')}")
         for node in ast.walk(ast.parse((FOLDER / file).read_text("utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Refused":
-                text = node.args[1]
-                if isinstance(text, ast.Constant) and text.value not in catalogue("de"):
-                    missing.add(text.value)
+                given = node.args[1]
+                text = getattr(module, given.id, None) if isinstance(given, ast.Name) else getattr(given, "value", None)
+                if isinstance(text, str) and text not in catalogue("de"):
+                    missing.add(text)
     assert missing == set()
 
 

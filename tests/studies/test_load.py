@@ -21,9 +21,8 @@ from sqlalchemy.orm import Session
 
 from benchmarks.studies import Scripted, Server, _wait, free_port
 from sidestep.studies.database import AnswerRow, EpisodeRow, TrialRow
-from sidestep.studies.export import ratings_of
 from sidestep.studies.store import Store
-from tests.studies.conftest import new_store, study_of, walking_study
+from tests.studies.conftest import new_store, ratings_of, study_of, walking_study
 
 PARTICIPANTS, KILLS, SLOWEST_HZ = 50, 20, 15.0
 WALKERS = 20

@@ -11,11 +11,10 @@ import pytest
 from sqlalchemy import event
 from starlette.testclient import TestClient
 
-from sidestep.studies.export import ratings_of
 from sidestep.studies.server import make_app
 from sidestep.studies.site import HEADERS, Site
 from sidestep.studies.store import Store
-from tests.studies.conftest import PASSWORD, new_store, study_of, write_films
+from tests.studies.conftest import PASSWORD, new_store, ratings_of, study_of, write_films
 
 HOST = "127.0.0.1:8000"
 ORIGIN = {"origin": f"http://{HOST}"}

@@ -17,9 +17,9 @@ from sqlalchemy.orm import Session
 from sidestep.errors import BadInput
 from sidestep.studies.access import RateLimit, Refused, hash_password, is_password, is_signed, sign
 from sidestep.studies.database import AnswerRow, Base, EpisodeRow, ParticipantRow, TrialRow, migrate, now, open_database
-from sidestep.studies.export import export_study, ratings_of, study_document
+from sidestep.studies.export import export_study, study_document
 from sidestep.studies.store import Store
-from tests.studies.conftest import PASSWORD, new_store, study_of
+from tests.studies.conftest import PASSWORD, new_store, ratings_of, study_of
 
 
 def rate_all(store: Store, token: str, position: int, rating: int = 4) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from sidestep.kernels import layout
 from sidestep.kernels.layout import GROUP_GAP_M
-from sidestep.metrics.interactions import event_state
+from sidestep.metrics.staged_events import event_state
 from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import World, build_world

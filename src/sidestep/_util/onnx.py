@@ -1,11 +1,13 @@
-"""Files of networks, and ONNX Runtime, which runs them without torch: this is the only module that imports it."""
+"""Files of networks: written by PyTorch as ONNX, and run without it by ONNX Runtime, which only this module imports."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from sidestep._util.writing import atomic
 from sidestep.errors import BadInput, MissingExtra
 
 
@@ -63,3 +65,32 @@ def open_network(network: bytes | str, where: str, threads: int = 1, device: Dev
     except Exception as error:  # ONNX Runtime has no common base class for its errors
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadInput(f"{where}: not a network that onnxruntime can load: {reason:.200}") from None
+
+
+def export_network(
+    network: Any,
+    examples: Sequence[Any],
+    path: Path,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    axes: Mapping[str, Mapping[int, str]],
+    about: Mapping[str, str],
+) -> None:
+    """Write a PyTorch network as ONNX, with ``about`` in its metadata. ``examples``: tensors for its ``inputs``;
+    ``axes``: name of an input or output → the axes of any length, by name."""
+    try:
+        import onnx
+    except ModuleNotFoundError as error:
+        raise MissingExtra("export to ONNX", "learn") from error
+    import torch
+
+    with atomic(path) as whole:
+        torch.onnx.export(
+            network.eval(), tuple(examples), str(whole), input_names=list(inputs), output_names=list(outputs),
+            dynamic_axes=axes, opset_version=17, dynamo=False,
+        )  # fmt: skip
+        model = onnx.load(str(whole))
+        for key, text in about.items():
+            entry = model.metadata_props.add()
+            entry.key, entry.value = key, text
+        onnx.save(model, str(whole))

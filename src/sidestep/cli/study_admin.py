@@ -155,7 +155,7 @@ def reopen(name: Name, database: Database = DEFAULT_DATABASE) -> None:
 
 @verb
 def password(name: Name, password_file: PasswordFile = None, database: Database = DEFAULT_DATABASE) -> None:
-    """Set a new password for the experimenters of a study. Whoever is logged in has to log in again."""
+    """Set a new password for the experimenters of a study. Experimenters who are logged in must log in again."""
     with open_store(database) as store:
         from sidestep.studies.administration import change_password
 

@@ -37,8 +37,8 @@ def verify(
     allow_read: AllowRead = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run episodes again and compare them with their records, bit for bit. Of a pack also check hashes, signature,
-    completeness and scores. Exit code 1 if something differs."""
+    """Run episodes again and compare them with their records, bit for bit. For a pack, also check hashes,
+    signature, completeness and scores. Exit code 1 if something differs."""
     from sidestep._util.progress import progress_bar
     from sidestep.leaderboard.unpack import is_pack
     from sidestep.leaderboard.verify_pack import verify_pack

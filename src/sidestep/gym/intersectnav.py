@@ -285,12 +285,12 @@ class Env:
                 raise BadInput("FrontRGB is drawn when it is first asked for: ask before the next step or reset")
             return session.draw(FULL_CAMERA)[..., ::-1]
 
-        told = {
+        state = {
             "a_t": [0.0 - command.steer, command.throttle, command.brake],
             "location": Location(*location.tolist()),
             "rotation": Rotation(pitch, yaw, roll),
         }
-        return StepInfo({**more, **told}, draw)
+        return StepInfo({**more, **state}, draw)
 
 
 _MOST_ENVIRONMENTS = 8

@@ -177,11 +177,6 @@ def make_source(task: str, camera: CameraOption = None, **options: Unpack[WorldO
     return WorldSource(scenarios, base, task == "Suite")
 
 
-def make_builder(task: str, camera: CameraOption = None, **options: Unpack[WorldOptions]) -> WorldBuilder:
-    """What builds the worlds of an environment id with one scenario."""
-    return make_source(task, camera, **options).builder()
-
-
 def _known(options: WorldOptions, known: type, task: str) -> Any:
     """The options, all of which the task knows: the keys of ``known``."""
     for name in options:

@@ -1,7 +1,6 @@
-"""Check that a run folder holds what its plan says. ``audit_run`` reads every record, scores it again and compares the
-scores with the table of results. It finds results that were edited, episodes that were dropped, repeated or put in
-another's place, and records that were changed. It runs nothing: a record that is consistent but invented is found by
-``verify``.
+"""Check a run folder against its plan. ``audit_run`` reads every record, scores it again and compares the scores with
+the table of results. It detects edited results, episodes that are missing, repeated or exchanged, and changed records.
+It simulates nothing: only ``verify`` detects a record that is consistent but invented.
 """
 
 from __future__ import annotations
@@ -24,33 +23,33 @@ from sidestep.types.result import MetricResult
 Key = tuple[str, str, int]
 """Policy, scenario, seed."""
 SAME = 1e-9
-"""Relative: the last bits of a score may differ between processors, those of a record do not."""
+"""Relative tolerance of scores, whose last bits may differ between processors; records are equal to the bit."""
 DIGEST_HAS_SEED = 2
 """The first record format whose digest covers scenario and seed."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: ``kind`` is ``missing``, ``skipped``, ``record``, ``misplaced``, ``repeated``,
+    """A problem of a run folder. ``kind`` is ``missing``, ``skipped``, ``record``, ``misplaced``, ``repeated``,
     ``foreign`` or ``results``."""
 
     kind: str
     text: str
     policy: str = ""
-    """Empty: it concerns all policies."""
+    """Empty if it concerns all policies."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """A run folder as its records have it."""
+    """Result of ``audit_run``: the scores of the records and the problems found."""
 
     run: FinishedRun
     scored: ScoredRun
-    """Scored again, in the order of the plan; only records that are whole and in their place."""
+    """New scores in the order of the plan, of records that are intact and in their place."""
     problems: tuple[Problem, ...]
 
     def problems_of(self, policy: str) -> tuple[Problem, ...]:
-        """Problems of one policy, and those that concern all."""
+        """Problems of one policy, and those that concern all policies."""
         return tuple(problem for problem in self.problems if problem.policy in ("", policy))
 
 
@@ -77,14 +76,12 @@ def audit_run(given: FinishedRun | Path) -> Audit:
         episodes.append(scores)
         problems += _compare(scores, results.pop(key, None), task.label)
     problems += [
-        Problem(
-            "results", f"{RESULTS_FILE} has {policy} · {scenario} · seed {seed}, of which there is no record", policy
-        )
+        Problem("results", f"{RESULTS_FILE} has {policy} · {scenario} · seed {seed}, which has no record", policy)
         for policy, scenario, seed in results
     ]
     problems += _foreign(folder, tasks)
     if not episodes:
-        raise BadInput(f"{folder}: no record of its plan can be read: {problems[0].text}")
+        raise BadInput(f"{folder}: no record of the plan can be read; the first problem: {problems[0].text}")
     source = common_source(episode.source for episode in episodes)
     scored = ScoredRun(folder, file.plan.suite, source, dialect, tuple(episodes))
     return Audit(run, scored, tuple(problems))
@@ -95,7 +92,7 @@ def _key_of_task(task: EpisodeTask) -> Key:
 
 
 def _results(run: FinishedRun) -> tuple[dict[Key, EpisodeScores], str, list[Problem]]:
-    """The table of results by episode; an episode that it has twice is a problem."""
+    """The table of results by episode; repeated episodes are problems."""
     try:
         listed, dialect = run.rows
     except BadInput as error:
@@ -116,7 +113,7 @@ def _record(run: FinishedRun, task: EpisodeTask, skipped: str | None) -> tuple[E
     if not task.path.exists():
         if skipped is not None:
             return None, Problem("skipped", f"{task.label}: skipped in the run ({skipped[:200]})", policy)
-        return None, Problem("missing", f"{task.label}: the plan has this episode, but there is no record", policy)
+        return None, Problem("missing", f"{task.label}: the plan has this episode, but its record is missing", policy)
     try:
         found = run.load(task.path)
     except RecordError as error:
@@ -124,18 +121,18 @@ def _record(run: FinishedRun, task: EpisodeTask, skipped: str | None) -> tuple[E
     if not differing_identity(task, found):
         return run.with_counterfactual(found, task.path), None
     what = f"{found.policy.name} {found.policy.version} · {found.scenario.name} · seed {found.seed} · {found.mode}"
-    text = f"{task.label}: the record in its place is of another episode, code or mode ({what})"
+    text = f"{task.label}: the record in its place belongs to another episode, code or mode ({what})"
     return None, Problem("misplaced", text, policy)
 
 
 def _compare(scores: EpisodeScores, stated: EpisodeScores | None, label: str) -> Iterator[Problem]:
-    """Where the table differs from the record."""
+    """The first difference between the table of results and the record."""
     if stated is None:
         yield Problem("results", f"{label}: not in {RESULTS_FILE}", scores.policy)
         return
     for name in ("suite", "outcome", "digest", "privileged", "observes", "source"):
         was, is_ = getattr(stated, name), getattr(scores, name)
-        if was != is_ and (was or name != "observes"):  # tables of older versions do not say what was observed
+        if was != is_ and (was or name != "observes"):  # tables of older versions have no column observes
             yield Problem("results", f"{label}: {RESULTS_FILE} has {name} {was}, the record {is_}", scores.policy)
             return
     for name, found in stated.metrics.items():

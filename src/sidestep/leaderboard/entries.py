@@ -1,5 +1,5 @@
-"""Packs become entries of the board: one for each policy of a pack, with its scores, what was verified about it, and
-the reasons why it has no rank, if there are any."""
+"""Entries of the board: one for each policy of a pack, with its scores, what was verified, and the reasons why it is
+not ranked, if there are any."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ KINDS = {
     "missing": "episodes of the plan are missing",
     "skipped": "episodes of the plan were skipped",
     "record": "records were changed or damaged",
-    "misplaced": "records are not of the episode that they stand for",
-    "repeated": "episodes are there more than once",
+    "misplaced": "records belong to other episodes",
+    "repeated": "episodes occur more than once",
     "foreign": "records are not in the plan",
-    "results": "results are not what the records give: edited, or of another version (score and pack again)",
+    "results": "results differ from the records: edited, or written by another version (score and pack again)",
 }
 
 
 @dataclass(frozen=True)
 class Verified:
-    """What was checked about an entry, when, and by which version. ``checked`` of its episodes were re-run."""
+    """Checks of an entry, with date and version: ``checked`` episodes were re-run, ``equal`` of them gave equal
+    records."""
 
     date: str
     by: str
@@ -46,7 +47,7 @@ class Verified:
     checked: int
     equal: int
     not_checked: str = ""
-    """Why episodes of this policy were not re-run."""
+    """Why episodes of this policy were not re-run; empty if they were."""
     difference: str = ""
     """The first difference between a record and its re-run."""
 
@@ -59,7 +60,7 @@ class Verified:
 
     @property
     def text(self) -> str:
-        """A sentence for the pages."""
+        """The checks in words, for the pages."""
         parts = [f"{self.rescored} episodes scored again from their records"]
         if self.checked:
             parts.append(f"{self.equal} of {self.checked} that were run again are equal to the bit")
@@ -70,7 +71,7 @@ class Verified:
 
 @dataclass(frozen=True)
 class BoardEntry:
-    """A policy of a pack."""
+    """A policy of a pack on the board."""
 
     id: str
     label: str
@@ -89,9 +90,9 @@ class BoardEntry:
     verified: Verified
     track: str
     reasons: tuple[str, ...]
-    """Why it has no rank; if empty, it has one unless it is privileged."""
+    """Why it is not ranked; if empty, it is ranked unless it is privileged."""
     source_code: Mapping[str, str] = field(default_factory=dict)
-    """File → text of the policy, where the pack has it."""
+    """File → source code of the policy, if the pack contains it."""
 
     @property
     def suite(self) -> str:
@@ -110,12 +111,12 @@ class BoardEntry:
 
     @property
     def observed(self) -> Observed | None:
-        """What its policy was given; None: not known."""
+        """What its policy was given; None if unknown."""
         return parse_observed(episode.observes for episode in self.episodes)
 
     @property
     def observation_class(self) -> ObservationClass:
-        """The class of entries with which it can be compared."""
+        """What its policy observes; only entries of compatible classes are compared."""
         return observation_class(self.observed)
 
     @property
@@ -125,7 +126,7 @@ class BoardEntry:
 
     @property
     def group(self) -> str:
-        """Entries are ranked together only where this is the same."""
+        """Key of the entries that are ranked together."""
         parts = {
             "scenarios": _scenarios_hash(self.plan.scenarios),
             "people": self.people,
@@ -190,7 +191,8 @@ def _first_difference(found: PackVerification) -> str:
 
 
 def track_of(plan: Plan, held_out: Sequence[HeldOut]) -> tuple[str, str]:
-    """The track of a plan and, if it belongs to none, why: seeds are 0 to n − 1, or those that the organisers drew."""
+    """The track of a plan and, if it has none, the reason. Seeds must be 0 to n − 1, or those that the organisers
+    drew."""
     if any(each.suite == plan.suite and each.seeds and set(each.seeds) == set(plan.seeds) for each in held_out):
         return HELD_OUT, ""
     if sorted(plan.seeds) == list(range(len(plan.seeds))):
@@ -200,7 +202,7 @@ def track_of(plan: Plan, held_out: Sequence[HeldOut]) -> tuple[str, str]:
 
 
 def _reasons(problems: Sequence[Problem]) -> list[str]:
-    """A sentence for each kind of problem, with the first of them."""
+    """A sentence for each kind of problem, with its first example."""
     counted = Counter(problem.kind for problem in problems)
     firsts = {problem.kind: problem.text for problem in reversed(problems)}
     return [f"{KINDS[kind]} ({count}), first: {firsts[kind]}" for kind, count in counted.items()]
@@ -217,7 +219,7 @@ def _source_code(folder: Path, reference: str) -> dict[str, str]:
 
 
 def with_labels(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
-    """Labels that are unique within a table: the policy, with the pack's name or hash where that is not enough."""
+    """Labels that are unique within a table: the policy, with the pack's name or hash if needed."""
     tables = [(entry.suite, entry.track, "" if entry.reasons else entry.group) for entry in entries]
     policies = Counter((table, entry.policy) for table, entry in zip(tables, entries, strict=True))
     packs = Counter((table, entry.policy, entry.pack) for table, entry in zip(tables, entries, strict=True))
@@ -230,7 +232,7 @@ def with_labels(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
 
 
 def split_of(plan: Plan) -> str:
-    """``dev``, ``test`` or both, as tags and options of scenarios say; empty: the suite has no splits."""
+    """``dev``, ``test`` or both, from tags and options of the scenarios; empty if the suite has no splits."""
     found = {tag for scenario in plan.scenarios for tag in scenario.tags if tag in ("dev", "test")}
     for scenario in plan.scenarios:
         options = scenario.notes.get("options")
@@ -240,7 +242,7 @@ def split_of(plan: Plan) -> str:
 
 
 def coverage(plan: Plan) -> str:
-    """``33 of 33 scenarios of the bundled suite``, or that they are not those of a suite of this installation."""
+    """Scenarios in words, such as ``33 of 33 scenarios of the bundled suite``, or how they differ from that suite."""
     count = len(plan.scenarios)
     options = plan.scenarios[0].notes.get("options") if plan.scenarios else None
     split = split_of(plan)
@@ -258,7 +260,7 @@ def coverage(plan: Plan) -> str:
 
 @cache
 def _bundled(name: str, options: str) -> dict[str, str]:
-    """Scenario → its text in a bundled suite under these options; empty where there is none such."""
+    """Scenario → its JSON in a bundled suite with these options; empty if there is no such suite."""
     if name not in registry.SUITES:
         return {}
     try:
@@ -271,5 +273,5 @@ def _bundled(name: str, options: str) -> dict[str, str]:
 
 
 def verified_json(verified: Verified) -> dict[str, Any]:
-    """For ``board.json``."""
+    """The checks of an entry as in ``board.json``."""
     return asdict(verified) | {"level": verified.level}

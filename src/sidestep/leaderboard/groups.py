@@ -1,5 +1,5 @@
-"""Groups of comparable entries, which are ranked together: a group holds the entries of one track that ran the same
-scenarios, seeds and settings with the same simulator and are scored in the same dialect."""
+"""Groups of comparable entries, which are ranked together: the entries of one track with the same scenarios, seeds,
+settings, simulator and dialect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sidestep.runs.compare import Entry, compare_pair
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Comparable entries, the ranked ones in the order of their ranks, then privileged ones."""
+    """Comparable entries: first the ranked ones by rank, then the privileged ones."""
 
     id: str
     track: str
@@ -28,9 +28,9 @@ class Group:
     rank_by: str
     summary: Summary
     scenarios: str
-    """How much of the bundled suite it is."""
+    """Which part of the bundled suite the entries cover."""
     race: ObservationClass | None = None
-    """What its entries observe, where others that ran the same observe something else."""
+    """What its entries observe, if entries with the same plan observe something else; else None."""
 
     @property
     def facts(self) -> dict[str, str]:
@@ -51,7 +51,7 @@ class Group:
         return {name: value for name, value in facts.items() if value}
 
     def as_json(self) -> dict[str, Any]:
-        """For ``board.json``."""
+        """The group as in ``board.json``."""
         return {
             "id": self.id,
             "track": self.track,
@@ -82,7 +82,7 @@ class Group:
 
 
 def entry_json(entry: BoardEntry) -> dict[str, Any]:
-    """What is known of an entry but its numbers."""
+    """An entry as in ``board.json``, without its metrics."""
     return {
         "id": entry.id,
         "label": entry.label,
@@ -105,7 +105,7 @@ def entry_json(entry: BoardEntry) -> dict[str, Any]:
 
 
 def make_groups(entries: Sequence[BoardEntry], rank_by: str) -> list[Group]:
-    """Groups of the entries without reasons against them; the largest first, open before held-out."""
+    """Groups of the entries that have no reasons against them, open before held-out, the largest first."""
     found: dict[tuple[str, str], list[BoardEntry]] = {}
     for entry in entries:
         if not entry.reasons:
@@ -121,8 +121,8 @@ def make_groups(entries: Sequence[BoardEntry], rank_by: str) -> list[Group]:
 
 
 def _races(entries: list[BoardEntry]) -> list[tuple[ObservationClass | None, list[BoardEntry]]]:
-    """The entries by what they observe, where some have exact states and others sensors only; each is in one group, so
-    those who observe nothing, and privileged ones, stand with the exact ones. Else one group, with None."""
+    """The entries by what they observe, if some have exact states and others sensors only; else one group, with None.
+    Entries that observe nothing, and privileged ones, are in the group with exact states."""
     classes = [entry.observation_class for entry in entries]
     if not set(INFORMED) <= {kind for kind, entry in zip(classes, entries, strict=True) if not entry.privileged}:
         return [(None, entries)]
@@ -142,7 +142,7 @@ def _group(track: str, name: str, entries: list[BoardEntry], rank_by: str, race:
 
 
 def _ranks(entries: Sequence[BoardEntry], rank_by: str) -> dict[str, Ranked]:
-    """Label → rank, best first. A single entry is first; there is no rank without a value or a better direction."""
+    """Label → rank, best first. A single entry has rank 1; without a value or a better direction there is no rank."""
     if len(entries) == 1:
         return {entries[0].label: Ranked(entries[0].label, 1, 1, None, ())}
     sides = [

@@ -1,5 +1,5 @@
-"""Held-out seeds. The organisers draw them from a secret and publish a commitment: its SHA-256 with the suite and the
-number of seeds. In the end they reveal the secret, and everybody can draw the same seeds."""
+"""Held-out seeds. The organisers draw them from a secret and publish a commitment: the SHA-256 of the secret with the
+suite and the number of seeds. At the end they reveal the secret, and everybody can draw the same seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sidestep.errors import BadInput
 
 CONTEXT = "sidestep held-out seeds 1"
 LEAST_BYTES = 16
-"""Least length of a secret: a shorter one can be guessed."""
+"""Smallest length of a secret; a shorter one can be guessed."""
 MOST_BYTES = 4096
 MOST_SEEDS = 10_000
 SEED_BITS = 48
@@ -32,21 +32,23 @@ class HeldOut:
     secret: str = ""
 
     def as_json(self, revealed: bool = True) -> dict[str, Any]:
-        """For ``board.json`` and ``sidestep board seeds --json``; without ``revealed`` only what may be published."""
+        """The entry of ``board.json`` and ``sidestep board seeds --json``; if not ``revealed``, only the public
+        part."""
         public = {"suite": self.suite, "count": self.count, "commitment": self.commitment}
         return public | ({"seeds": list(self.seeds), "secret": self.secret} if revealed and self.seeds else {})
 
 
 def draw_seeds(secret: bytes, suite: str, count: int) -> HeldOut:
-    """``count`` consecutive seeds from a start that the secret decides, so that ``sidestep run --seed S --repeat N``
-    runs them, and the commitment to them."""
+    """Draw ``count`` consecutive seeds, whose start depends on the secret, and the commitment to them. ``sidestep run
+    --seed S --repeat N`` runs them."""
     if not LEAST_BYTES <= len(secret) <= MOST_BYTES:
         raise BadInput(
-            f"a secret has {LEAST_BYTES} to {MOST_BYTES} bytes, not {len(secret)}; name a new file to make one"
+            f"the secret has {len(secret)} bytes; it must have {LEAST_BYTES} to {MOST_BYTES}; "
+            "name a new file to make one"
         )
     if not secret.isascii() or not secret.decode("ascii").isprintable():
         raise BadInput(
-            "a secret is printable ASCII text, so that it can be revealed on a page; name a new file to make one"
+            "the secret must be printable ASCII text, so that it can be published; name a new file to make one"
         )
     if not 1 <= count <= MOST_SEEDS:
         raise BadInput(f"{count} seeds; draw 1 to {MOST_SEEDS:,}")
@@ -61,7 +63,7 @@ def _hash(purpose: str, suite: str, count: int, secret: bytes) -> bytes:
 
 
 def read_secret(path: Path, make: bool = False) -> bytes:
-    """The secret in a file, without the white space around it; with ``make``, a new one where there is no file."""
+    """Read the secret in a file, without surrounding white space; with ``make``, a missing file is created."""
     if make and not path.exists():
         write_whole(path, secrets.token_hex(32).encode() + b"\n")
         path.chmod(0o600)
@@ -69,7 +71,7 @@ def read_secret(path: Path, make: bool = False) -> bytes:
 
 
 def read_commitment(path: Path, secret: bytes | None = None) -> HeldOut:
-    """A commitment as ``sidestep board seeds --out`` writes it; with the ``secret`` that belongs to it, revealed."""
+    """Read a commitment written by ``sidestep board seeds --out``; the matching ``secret`` reveals the seeds."""
     document = read_json(path, "commitment")
     try:
         suite, count, commitment = (document[key] for key in ("suite", "count", "commitment"))

@@ -1,10 +1,10 @@
-"""A run as one file that a stranger can check: ``write_pack`` makes it, ``sidestep.leaderboard.unpack`` reads it.
+"""A run in a single file that anybody can check: ``write_pack`` writes it, ``sidestep.leaderboard.unpack`` reads it.
 
 A pack is a zip archive of uncompressed members: ``run.json`` (plan and circumstances), ``pack.json`` (environment and
 sources), ``results*.parquet``, ``episodes/…`` (records), ``sources/…`` (code of policies), ``SHA256SUMS`` (the hash of
 each of these, as ``sha256sum -c`` reads it) and, if it is signed, ``signature.json`` over ``SHA256SUMS``. The same run
-in the same environment gives the same bytes: members are sorted and have no times. No paths, names of people or hosts
-are added; a policy's name is as the run has it.
+in the same environment gives the same bytes, as members are sorted and have no times. A pack adds no paths and no names
+of people or hosts; it keeps a policy's name from the run.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ MEMBER = re.compile(
     rf"run\.json|pack\.json|SHA256SUMS|signature\.json|results(?:\.[A-Za-z0-9_-]{{1,60}})?\.parquet"
     rf"|{EPISODES}/{_PART}/{_PART}\.parquet|{COUNTERFACTUALS}/{_PART}\.parquet|{SOURCES}/{_PART}(?:/{_PART}){{0,8}}\.py"
 )
-"""Names that members may have: nothing absolute, nothing upwards, nothing hidden."""
+"""Valid names of members: no absolute paths, no parent folders, no hidden files."""
 TIME = (1980, 1, 1, 0, 0, 0)
-"""The earliest that a zip archive can say; every member has it."""
+"""Time of all members: the earliest that a zip archive can store."""
 BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Packed:
-    """What was packed. ``left_out`` has a sentence for everything that a reader may miss."""
+    """Result of ``write_pack``. ``left_out`` has a sentence for each part of the run that the pack lacks."""
 
     path: Path
     sha256: str
     members: int
     episodes: int
     sources: tuple[str, ...] = ()
-    """Policies whose source is in the pack."""
+    """Policies whose source code is in the pack."""
     left_out: tuple[str, ...] = ()
     signature: Signature | None = None
 
@@ -96,16 +96,16 @@ class _Archive:
 
 
 def write_pack(folder: Path, out: Path, *, source: bool = True, key: Path | None = None) -> Packed:
-    """Pack the run in ``folder`` into the file ``out``: with ``source`` also the files of policies that are a person's
-    own and whole in one folder; with ``key``, a file, signed."""
+    """Pack the run in ``folder`` into the file ``out``. With ``source``, the pack includes the source code of policies
+    that are not bundled and lie in one folder; with ``key``, the file of a private key, it is signed."""
     run = load_run(folder)
     if not (folder / RESULTS_FILE).is_file():
-        raise BadInput(f"{folder}: no results yet; `sidestep run` or `sidestep score {folder}` writes them")
+        raise BadInput(f"{folder}: no results; write them with `sidestep run` or `sidestep score {folder}`")
     records = {task.path.relative_to(folder).as_posix(): task.path for task in tasks_of(run.plan, folder)}
     files = {name: path for name, path in records.items() if path.is_file()}
     episodes = len(files)
     if not episodes:
-        raise BadInput(f"{folder}: no episode records in it")
+        raise BadInput(f"{folder}: no episode records; run its episodes first")
     files |= {
         f"{COUNTERFACTUALS}/{path.name}": path for path in map(counterfactual_path, files.values()) if path.is_file()
     }
@@ -120,10 +120,12 @@ def write_pack(folder: Path, out: Path, *, source: bool = True, key: Path | None
             sources[policy.name] = entry
             policy = policy.model_copy(update={"reference": entry})
         elif not policy.is_bundled:
-            left_out.append(f"policy {policy.name}: its source is not in the pack" + (reason and f": {reason}"))
+            left_out.append(f"policy {policy.name}: its source code is not in the pack" + (reason and f": {reason}"))
             policy = policy.model_copy(update={"reference": _without_folder(policy.reference)})
         if "/" in policy.name or "\\" in policy.name:
-            left_out.append(f"policy {policy.name}: its name is a path, which records keep; --policy LABEL=… hides it")
+            left_out.append(
+                f"policy {policy.name}: its name is a path, which the records contain; --policy LABEL=… hides it"
+            )
         policies.append(policy)
     plan = run.plan.model_copy(update={"policies": tuple(policies), "base": _base_in_package(run)})
     texts = {RUN_FILE: _run_text(replace(run, plan=plan)), PACK_FILE: _about(run, sources)}
@@ -152,7 +154,7 @@ def _write(path: Path, files: dict[str, Path], texts: dict[str, bytes], key: Pat
     folded: dict[str, str] = {}
     for name in (*files, *texts):
         if (other := folded.setdefault(name.casefold(), name)) != name:
-            raise BadInput(f"{name} and {other} are one file where capitals do not count; rename one of the two")
+            raise BadInput(f"{name} and {other} differ only in upper and lower case; rename one of them")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         pack = _Archive(archive)
         for name in sorted({*files, *texts}):
@@ -180,21 +182,21 @@ def _json(document: Any) -> bytes:
 
 
 def _missing(run: RunFile, episodes: int) -> list[str]:
-    """Sentences about what the pack lacks of the run itself."""
+    """Sentences about parts of the run that the pack lacks."""
     missing = []
     if episodes < run.plan.size:
         missing.append(f"the run has {episodes} of the {run.plan.size} episodes of its plan")
     files = [name for name in run.plan.files if not name.startswith("plug-in ")]
     if files and _base_in_package(run) is None:
         missing.append(
-            f"files that scenarios name are not in the pack ({', '.join(files[:3])}{', …' if len(files) > 3 else ''}): "
-            "re-running these episodes needs them"
+            f"files of scenarios are not in the pack ({', '.join(files[:3])}{', …' if len(files) > 3 else ''}), but "
+            "are needed to re-run their episodes"
         )
     return missing
 
 
 def _base_in_package(run: RunFile) -> Path | None:
-    """The base of a bundled suite; any other folder is of this machine."""
+    """The base folder of a bundled suite; None for any other folder, which exists only on this machine."""
     base = run.plan.base
     return base if base is not None and base.resolve().is_relative_to(PACKAGE) else None
 
@@ -206,28 +208,28 @@ def _run_text(run: RunFile) -> bytes:
 
 
 def _source_of(policy: PolicyPlan) -> tuple[dict[str, Path], str, str]:
-    """Members, the reference in the pack and, where there are none, the reason: the source of a policy that is a file
-    of a person's own, with its own modules below the same folder."""
+    """Members with the source code of a policy, its reference in the pack and, if there are none, the reason. The
+    policy must be a Python file that imports its own modules from the same folder only."""
     file, _, name = policy.made_from.rpartition(":")
     if not registry.is_guest(policy.made_from) or not file.endswith(".py"):
-        return {}, "", "it is no Python file"
+        return {}, "", "it is not a Python file"
     start = Path(file).resolve()
     if not start.is_file():
-        return {}, "", "its file is no longer there"
+        return {}, "", "its file no longer exists"
     if not policy.version.endswith(policy_version(policy.made_from)):
         return {}, "", "its file has changed since the run"
     own = own_sources(start)
     if any(not each.is_relative_to(start.parent) or each.suffix != ".py" for each in own):
-        return {}, "", "it imports modules of other folders"
+        return {}, "", "it imports modules from other folders"
     inside = f"{SOURCES}/{safe_name(policy.name)}"
     members = {f"{inside}/{each.relative_to(start.parent).as_posix()}": each for each in own}
     if any(MEMBER.fullmatch(member) is None for member in members):
-        return {}, "", "the names of its files are not plain"
+        return {}, "", "the names of its files contain special characters"
     return members, f"{inside}/{start.name}:{name}", ""
 
 
 def _without_folder(reference: str) -> str:
-    """``file.py:Class`` of ``folder/file.py:Class``; other references as they are."""
+    """``file.py:Class`` for ``folder/file.py:Class``; other references are unchanged."""
     file, colon, name = reference.rpartition(":")
     return f"{Path(file).name}{colon}{name}" if file.endswith(".py") else reference
 
@@ -252,8 +254,8 @@ def _about(run: RunFile, sources: dict[str, str]) -> bytes:
 
 
 def installed_distributions() -> list[dict[str, str | None]]:
-    """Name, version and SHA-256 of ``RECORD`` (which lists the hash of every installed file) of what is installed,
-    sorted; the environment in which the pack is made."""
+    """Name, version and SHA-256 of ``RECORD`` (which lists the hash of every file) of each installed distribution,
+    sorted: the environment in which the pack is written."""
     found: dict[str, dict[str, str | None]] = {}
     for each in distributions():
         name = (each.metadata["Name"] or "").lower()

@@ -1,5 +1,5 @@
-"""Ed25519 keys and signatures of packs (extra ``sign``). A signature says who made a pack, not that its numbers are
-true."""
+"""Ed25519 keys and signatures of packs (extra ``sign``). A signature proves who made a pack, not that its numbers are
+correct."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sidestep._util.writing import write_whole
 from sidestep.errors import BadInput
 
 CONTEXT = b"sidestep pack 1\n"
-"""Precedes what is signed, so that a signature of a pack is a signature of nothing else."""
+"""Prefix of the signed data, so that a signature of a pack is valid for nothing else."""
 KEY_BYTES = 1 << 14
 
 
 @dataclass(frozen=True)
 class Signature:
-    """A checked signature: the public key in hexadecimal digits."""
+    """A valid signature, by its public key in hexadecimal digits."""
 
     public_key: str
 
@@ -36,7 +36,7 @@ def make_key(path: Path) -> Signature:
     public_path = path.with_name(path.name + ".pub")
     for file in (path, public_path):
         if file.exists():
-            raise BadInput(f"{file}: is there already; choose another name, since a lost key cannot be made again")
+            raise BadInput(f"{file}: already exists; choose another name, as an overwritten key cannot be restored")
     key = crypto.Ed25519PrivateKey.generate()
     pem = key.private_bytes(crypto.Encoding.PEM, crypto.PrivateFormat.PKCS8, crypto.NoEncryption())
     try:
@@ -57,7 +57,7 @@ def sign(data: bytes, key: Path) -> dict[str, str]:
     except (ValueError, TypeError, crypto.UnsupportedAlgorithm):
         private = None
     if not isinstance(private, crypto.Ed25519PrivateKey):
-        raise BadInput(f"{key}: not an unencrypted Ed25519 private key; `sidestep pack keygen FILE` makes one")
+        raise BadInput(f"{key}: not an unencrypted Ed25519 private key; make one with `sidestep pack keygen FILE`")
     return {
         "algorithm": "ed25519",
         "public_key": private.public_key().public_bytes_raw().hex(),
@@ -66,21 +66,19 @@ def sign(data: bytes, key: Path) -> dict[str, str]:
 
 
 def check_signature(data: bytes, text: bytes, where: str) -> Signature:
-    """The signature in ``text`` (``signature.json``) of ``data``; BadInput unless it is valid."""
+    """Check the signature of ``data`` in ``text`` (``signature.json``); raises ``BadInput`` unless it is valid."""
     document = parse_json(text, where)
     crypto = _library()
     try:
         if document["algorithm"] != "ed25519":
-            raise BadInput(
-                f"{where}: algorithm {document['algorithm']!r:.40} is not known; packs are signed by ed25519"
-            )
+            raise BadInput(f"{where}: unknown algorithm {document['algorithm']!r:.40}; packs are signed with ed25519")
         public = crypto.Ed25519PublicKey.from_public_bytes(bytes.fromhex(document["public_key"]))
         public.verify(bytes.fromhex(document["signature"]), CONTEXT + data)
     except (LookupError, TypeError, ValueError):
         raise BadInput(f"{where}: not a signature of a pack; ask for the pack again") from None
     except crypto.InvalidSignature:
         raise BadInput(
-            f"{where}: the signature does not match the contents: the pack was changed after it was signed"
+            f"{where}: the signature does not match: the pack was changed after it was signed; ask for the pack again"
         ) from None
     return Signature(document["public_key"].lower())
 
@@ -98,7 +96,7 @@ def read_public_key(path: Path) -> str:
 
 
 class _Library:
-    """What is used of ``cryptography``."""
+    """The parts of ``cryptography`` that are used."""
 
     def __init__(self) -> None:
         from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm

@@ -39,8 +39,8 @@ RANK_BY = "success"
 
 @dataclass(frozen=True)
 class Settings:
-    """How a board is made. ``verify`` episodes of each policy are run again; with ``trust`` also of the packers' own
-    code."""
+    """Settings of a board. ``verify`` is the number of episodes of each policy to run again; with ``trust``, policies
+    that are not bundled are run too."""
 
     title: str = "Leaderboard"
     rank_by: str = RANK_BY
@@ -49,17 +49,17 @@ class Settings:
     trust: bool = False
     reports: bool = True
     packs: bool = True
-    """Whether packs are copied, so that readers can check them."""
+    """Whether packs are copied to the site, so that readers can check them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Board:
-    """Everything that the pages show."""
+    """The contents of the pages."""
 
     settings: Settings
     entries: tuple[BoardEntry, ...]
     refused: tuple[tuple[str, str], ...]
-    """Packs that cannot be read: file name and reason."""
+    """File name and reason of packs that cannot be read."""
     held_out: tuple[HeldOut, ...]
     written: str
     groups: dict[str, list[Group]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Board:
         return [entry for entry in self.entries if entry.reasons]
 
     def as_json(self) -> dict[str, Any]:
-        """``board.json``."""
+        """The contents of ``board.json``."""
         return {
             "format": BOARD_FORMAT,
             "title": self.settings.title,
@@ -110,7 +110,7 @@ def write_board(
         try:
             with unpacked(path) as pack:
                 if pack.sha256 in seen:
-                    raise BadInput(f"{path}: the same pack was given before")
+                    raise BadInput(f"{path}: this pack was given twice")
                 seen.add(pack.sha256)
                 found = check_unpacked(pack, settings.verify, settings.workers, trust=settings.trust, each=True)
                 new = make_entries(found, held_out, written.date().isoformat(), __version__)
@@ -134,7 +134,7 @@ def write_board(
 
 
 def _publish(pack: Pack, run: FinishedRun, entries: Sequence[BoardEntry], out: Path, settings: Settings) -> None:
-    """Copy the pack and write its report, unless something is wrong with it."""
+    """Copy the pack to the site and, if it has no problems, write its report."""
     if settings.packs:
         target = out / "packs" / pack_file(entries[0])
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -145,12 +145,12 @@ def _publish(pack: Pack, run: FinishedRun, entries: Sequence[BoardEntry], out: P
 
 
 def pack_file(entry: BoardEntry) -> str:
-    """Name of the copy of a pack on the site."""
+    """File name of a pack on the site."""
     return f"{entry.sha256[:10]}-{safe_name(entry.pack)}"
 
 
 def suite_file(suite: str) -> str:
-    """Name of a suite's page."""
+    """File name of a suite's page."""
     return f"{safe_name(suite)}.html"
 
 
@@ -200,7 +200,7 @@ def _alone(entry: BoardEntry) -> Summary:
 
 
 def outcome_parts(entry: BoardEntry) -> list[dict[str, Any]]:
-    """How the episodes of an entry ended: title, colour and count of each outcome."""
+    """Title, colour and count of each outcome of an entry's episodes."""
     counts = {outcome: sum(each.outcome == outcome.value for each in entry.episodes) for outcome in Outcome}
     return [
         {

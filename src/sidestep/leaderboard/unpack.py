@@ -1,7 +1,7 @@
-"""Reading a pack that somebody else made. Nothing in it is executed, and nothing is unpacked before its name, its size
-and its kind are known: a member is stored uncompressed, so that all members together are never larger than the file.
+"""Read a pack from an untrusted source. Nothing in it is executed, and members are unpacked only after their names,
+sizes and kinds have been checked. Members are uncompressed, so together they are never larger than the file.
 
-``opened_runs`` lets every command that takes run folders take packs.
+With ``opened_runs``, every command that accepts run folders also accepts packs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ZIP_ERRORS = (
 
 @dataclass(frozen=True)
 class Pack:
-    """An unpacked pack: ``folder`` is an ordinary run folder until the pack is closed."""
+    """An unpacked pack. ``folder`` is an ordinary run folder that exists until the pack is closed."""
 
     path: Path
     folder: Path
@@ -59,7 +59,7 @@ class Pack:
 
 
 def is_pack(path: Path) -> bool:
-    """Whether a file begins like a pack."""
+    """Whether a file begins like a zip archive."""
     if not is_file(path):
         return False
     try:
@@ -71,10 +71,10 @@ def is_pack(path: Path) -> bool:
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Pack]:
-    """Unpack into a folder that is deleted in the end, with every hash and the signature checked; BadInput names the
-    member that is wrong."""
+    """Unpack into a temporary folder and check every hash and the signature; raises ``BadInput`` with the name of an
+    invalid member."""
     if not is_file(path):
-        raise BadInput(f"{path}: no such pack; `sidestep pack RUN --out {path}` makes one")
+        raise BadInput(f"{path}: no such pack; make one with `sidestep pack RUN --out {path}`")
     name = safe_name(path.name.partition(".")[0] or "pack")
     with tempfile.TemporaryDirectory(prefix="sidestep-pack-") as temporary:
         folder = Path(temporary) / name
@@ -96,7 +96,7 @@ def unpacked(path: Path) -> Iterator[Pack]:
 
 @contextmanager
 def opened_runs(paths: Sequence[Path]) -> Iterator[list[FinishedRun]]:
-    """The run in each path, which is a run folder or a pack. What was unpacked is deleted in the end."""
+    """The run in each path, which is a run folder or a pack. Unpacked folders are deleted on exit."""
     with ExitStack() as stack:
         yield [
             FinishedRun(stack.enter_context(unpacked(path)).folder if is_pack(path) else path, shown=path)
@@ -105,20 +105,20 @@ def opened_runs(paths: Sequence[Path]) -> Iterator[list[FinishedRun]]:
 
 
 def _checked_members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
-    """Members by name, if the archive holds what a pack may hold and nothing else."""
+    """Members by name; raises ``BadInput`` unless the archive contains only valid members of a pack."""
     infos = archive.infolist()
     if len(infos) > MOST_MEMBERS:
-        raise BadInput(f"{path}: more than {MOST_MEMBERS:,} members, which is the most that a pack has")
+        raise BadInput(f"{path}: has {len(infos):,} members; a pack has at most {MOST_MEMBERS:,}")
     found: dict[str, zipfile.ZipInfo] = {}
     folded: set[str] = set()
     for info in infos:
         where = f"{path}: member {info.filename!r:.200}"
         if MEMBER.fullmatch(info.filename) is None or info.filename != info.orig_filename:
-            raise BadInput(f"{where}: a pack holds no such file; packs are made by `sidestep pack`")
+            raise BadInput(f"{where}: not a file of a pack; make packs with `sidestep pack`")
         if info.filename.casefold() in folded:
             raise BadInput(f"{where}: is in the pack twice")
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-            raise BadInput(f"{where}: is compressed; members of packs are stored as they are")
+            raise BadInput(f"{where}: is compressed; members of packs are uncompressed")
         if info.flag_bits & 1:
             raise BadInput(f"{where}: is encrypted")
         if (kind := stat.S_IFMT(info.external_attr >> 16)) not in (0, stat.S_IFREG):
@@ -129,10 +129,10 @@ def _checked_members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.
         found[info.filename] = info
     for name in REQUIRED:
         if name not in found:
-            raise BadInput(f"{path}: no member {name!r}; not a pack, or a part of it is missing")
+            raise BadInput(f"{path}: member {name!r} is missing: not a pack, or an incomplete one")
     if sum(info.file_size for info in infos) > path.stat().st_size:
         largest = max(infos, key=lambda info: info.file_size)
-        raise BadInput(f"{path}: member {largest.filename!r}: members overlap, together they exceed the file")
+        raise BadInput(f"{path}: member {largest.filename!r}: members overlap: together they are larger than the file")
     return found
 
 
@@ -154,7 +154,7 @@ def _check_space(members: dict[str, zipfile.ZipInfo], folder: Path, path: Path) 
 
 
 def _unpack(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], folder: Path, path: Path) -> bytes:
-    """Write every member into ``folder`` and check its hash; returns ``SHA256SUMS``."""
+    """Write every member into ``folder`` and check its hash; returns the contents of ``SHA256SUMS``."""
     with archive.open(SUMS_FILE) as file:
         sums = file.read()
     stated = _parse_sums(sums, f"{path}: member {SUMS_FILE!r}")
@@ -184,7 +184,7 @@ def _parse_sums(data: bytes, where: str) -> dict[str, str]:
     for number, line in enumerate(lines, start=1):
         match = SUM_LINE.fullmatch(line)
         if match is None or match.group(2) in found:
-            raise BadInput(f"{where}: line {number} is not `<sha256>  <member>` or repeats one")
+            raise BadInput(f"{where}: line {number} is not `<sha256>  <member>`, or repeats a member")
         found[match.group(2)] = match.group(1)
     return found
 
@@ -194,7 +194,7 @@ def _about(folder: Path, path: Path) -> dict[str, Any]:
     document = parse_json((folder / PACK_FILE).read_bytes(), where)
     version = document.get("format") if isinstance(document, dict) else None
     if not isinstance(version, int) or version < 1:
-        raise BadInput(f"{where}: not the description of a pack, it has no format")
+        raise BadInput(f"{where}: not the description of a pack: its format is missing")
     if version > PACK_FORMAT:
         raise BadInput(
             f"{where}: written by a newer Sidestep (format {version}); upgrade with: pip install --upgrade sidestep"

@@ -1,5 +1,5 @@
 """Check a pack: its hashes and signature, its records against its plan and results, and episodes by running them again.
-Only bundled policies are run unless the pack is trusted; what was not checked is listed."""
+Unless the pack is trusted, only bundled policies are run; episodes that were not checked are listed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sidestep.runs.verify import (
 
 @dataclass(frozen=True)
 class NotChecked:
-    """Number of episodes of a policy that were not re-run, and the reason."""
+    """Number of a policy's episodes that were not re-run, and the reason."""
 
     policy: str
     episodes: int
@@ -39,7 +39,7 @@ class NotChecked:
 
 @dataclass(frozen=True)
 class PackVerification:
-    """What checks of a pack found: in its own files (``audit``) and by re-running episodes (``again``)."""
+    """Result of the checks of a pack: of its files (``audit``) and of re-run episodes (``again``)."""
 
     pack: Pack
     audit: Audit
@@ -48,7 +48,7 @@ class PackVerification:
 
     @property
     def same_code(self) -> bool:
-        """Whether the simulator here is the one that made the records."""
+        """Whether the records were made with the simulator of this installation."""
         return self.audit.run.plan.simulator == simulator_version()
 
     @property
@@ -57,7 +57,7 @@ class PackVerification:
         return self.again.equal == self.again.checked and not self.audit.problems
 
     def as_json(self) -> dict[str, Any]:
-        """The document of ``sidestep verify PACK --json``: that of a run, and what is known of the pack."""
+        """The document of ``sidestep verify PACK --json``: that of a run, with an entry for the pack."""
         signature, run = self.pack.signature, self.audit.run.description
         return {
             **self.again.as_json(),
@@ -87,11 +87,11 @@ def verify_pack(
     key: Path | None = None,
     access: Isolation | None = None,
 ) -> PackVerification:
-    """Check a pack: hashes and signature, records against plan and results, and ``sample`` episodes (0: none) by
-    running them again.
+    """Check a pack: hashes and signature, records against plan and results, and ``sample`` episodes (None: all, 0:
+    none) by running them again.
 
-    Only bundled policies are run, unless ``trust`` says that the code of the others may be. With ``key``, the pack has
-    to be signed by that public key. ``access`` says what guests may reach.
+    Only bundled policies are run, unless ``trust`` allows the code of the others. With ``key``, the file of a public
+    key, the pack must be signed by that key. ``access`` says what guests may reach.
     """
     with unpacked(path) as pack:
         if key is not None and (pack.signature is None or pack.signature.public_key != read_public_key(key)):
@@ -111,7 +111,7 @@ def check_unpacked(
     each: bool = False,
     access: Isolation | None = None,
 ) -> PackVerification:
-    """Check a pack that is unpacked (``verify_pack``). With ``each``, ``sample`` is the number of episodes of every
+    """Check an unpacked pack as ``verify_pack`` does. With ``each``, ``sample`` is the number of episodes of each
     policy."""
     audit = audit_run(pack.folder)
     policies = tuple(_from_pack(policy, pack) for policy in audit.run.plan.policies)
@@ -131,7 +131,7 @@ def check_unpacked(
 
 
 def _divide(plan: Plan, audit: Audit, folder: Path, trust: bool) -> tuple[list[EpisodeTask], list[NotChecked]]:
-    """Episodes that can be re-run, and those that cannot."""
+    """Episodes that can be re-run, and the number and reason of those that cannot."""
     there = {(each.policy, each.scenario, each.seed) for each in audit.scored.episodes}
     missing = _scenarios_not_here(plan)
     all_tasks = [task for task in tasks_of(plan, folder) if (task.policy.name, task.scenario.name, task.seed) in there]
@@ -150,7 +150,7 @@ def _divide(plan: Plan, audit: Audit, folder: Path, trust: bool) -> tuple[list[E
 
 
 def _from_pack(policy: PolicyPlan, pack: Pack) -> PolicyPlan:
-    """The policy, made from its source in the pack if the pack has it."""
+    """The policy, with its source code from the pack if the pack contains it."""
     reference = pack.sources.get(policy.name)
     if reference is None or reference != policy.reference:
         return policy
@@ -164,18 +164,18 @@ def _from_pack(policy: PolicyPlan, pack: Pack) -> PolicyPlan:
 def _reason_not_run(policy: PolicyPlan, trust: bool) -> str:
     """Why a policy of a pack cannot be run here; empty if it can."""
     if was_served(policy.made_from):
-        return "it came over a socket to `sidestep serve`"
+        return "it connected to `sidestep serve` over a socket"
     predictor = policy.settings.get("predictor")
     is_ours = policy.is_bundled and (not isinstance(predictor, str) or predictor in registry.PREDICTORS)
     if not is_ours and not trust:
-        return "it is the packer's own code, which runs only with --trust"
+        return "it is the author's own code, which runs only with --trust"
     if {key: value for key, value in policy.files.items() if key in policy.settings} != setting_files(policy.settings):
-        return "a file that its settings name is missing here or has changed"
+        return "a file in its settings is missing here or has changed"
     return ""
 
 
 def _scenarios_not_here(plan: Plan) -> dict[str, str]:
-    """Scenario → why it cannot be built as it was: a recording, map or plug-in is missing here or has changed."""
+    """Scenario → why it cannot be built as in the run: a recording, map or plug-in is missing here or has changed."""
     everywhere = scenario_files(plan.scenarios, plan.base)
     changed = {name for name in {*plan.files, *everywhere} if plan.files.get(name) != everywhere.get(name)}
     plug_in = next((name for name in sorted(changed) if name.startswith(PLUG_IN)), None)
@@ -183,5 +183,5 @@ def _scenarios_not_here(plan: Plan) -> dict[str, str]:
     for scenario in plan.scenarios:
         wrong = plug_in or next((name for name in names_of_files(scenario) if name in changed), None)
         if wrong is not None:
-            found[scenario.name] = f"{wrong} is missing here, or is not the one of the run"
+            found[scenario.name] = f"{wrong} is missing here or differs from the one of the run"
     return found

@@ -124,9 +124,9 @@ def drive_episode(
     scenario: Scenario, policy: Policy, seed: int, labels: Labels, every: int,
     keep: Callable[[DemonstrationFrame], None],
 ) -> tuple[str, int]:  # fmt: skip
-    """One episode: its outcome, and how many frames were kept. Of a driver with noise the action without noise is kept:
-    how to get back. A policy that wants other settings of sensors than the scenario's looks from a session of its own,
-    which carries out the same commands."""
+    """One episode: its outcome, and how many frames were kept. For a driver with noise, the action without noise is
+    kept: how to get back. A policy that wants other settings of sensors than the scenario's looks from a session of its
+    own, which carries out the same commands."""
     own = for_policy(scenario, policy)
     is_apart = own.sensors != scenario.sensors
     session = Session(scenario, needs=NEEDS if is_apart else NEEDS | policy.needs, name=policy.name)

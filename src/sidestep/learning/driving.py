@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sidestep._util.writing import atomic
+from sidestep._util.onnx import export_network
 from sidestep.errors import BadInput
 from sidestep.learning.demonstration_layout import BRANCHES, INPUTS
 from sidestep.learning.demonstration_reader import Demonstrations, read_demonstrations
@@ -209,26 +209,12 @@ def train_driving(
 
 def export_driving(trained: DrivingTrained, path: Path, settings: DrivingTraining) -> None:
     """Write the network as ONNX, with the settings in its metadata."""
-    try:
-        import onnx
-    except ModuleNotFoundError as error:
-        from sidestep.errors import MissingExtra
-
-        raise MissingExtra("export to ONNX", "learn") from error
-    trained.network.eval()
-    example = (
+    examples = (
         torch.zeros(1, 88, 200, 3, dtype=torch.uint8), torch.zeros(1, 720), torch.zeros(1, 4),
         torch.zeros(1, 2, dtype=torch.int64),
     )  # fmt: skip
-    names = ["image", "lidar", "measurements", "command"]
-    axes = {name: {0: "n"} for name in [*names, "action"]}
-    with atomic(path) as whole:
-        torch.onnx.export(
-            trained.network, example, str(whole), input_names=names, output_names=["action"], dynamic_axes=axes,
-            opset_version=17, dynamo=False,
-        )  # fmt: skip
-        model = onnx.load(str(whole))
-        for key, value in {**asdict(settings), "frames": trained.frames, "inputs": trained.inputs}.items():
-            entry = model.metadata_props.add()
-            entry.key, entry.value = str(key), str(value)
-        onnx.save(model, str(whole))
+    names, outputs = ["image", "lidar", "measurements", "command"], ["action"]
+    axes = {name: {0: "n"} for name in [*names, *outputs]}
+    about = {**asdict(settings), "frames": trained.frames, "inputs": trained.inputs}
+    texts = {key: str(value) for key, value in about.items()}
+    export_network(trained.network, examples, path, names, outputs, axes, texts)

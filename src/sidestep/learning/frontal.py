@@ -29,7 +29,7 @@ BERTH_M = 1.0
 WALL_M = 0.12
 """Least distance between the expert's body and a wall, m."""
 CLOSING_MPS = 0.2
-"""Whoever comes along the path faster than this comes toward the robot."""
+"""People who come along the path faster than this come toward the robot."""
 TO_THE_RIGHT_M = 0.8
 """People are passed on the left only if that leaves so much more room."""
 SPEEDS = (0.85, 0.6)

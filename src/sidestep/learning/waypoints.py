@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sidestep._util.writing import atomic
-from sidestep.errors import BadInput, MissingExtra
+from sidestep._util.onnx import export_network
+from sidestep.errors import BadInput
 from sidestep.learning.frontal import Frames
 from sidestep.policies.ilqr.picture import CELLS, CHANNELS
 from sidestep.policies.ilqr.policy import WAYPOINT_TIMES
@@ -129,21 +129,9 @@ def train_waypoints(
 
 def export_waypoints(trained: TrainedWaypoints, path: Path, settings: WaypointTraining, runs: int) -> None:
     """Write the network as ONNX, with the settings in its metadata."""
-    try:
-        import onnx
-    except ModuleNotFoundError as error:
-        raise MissingExtra("export to ONNX", "learn") from error
-    trained.network.eval()
-    example = torch.zeros(1, CHANNELS, CELLS, CELLS, dtype=torch.int8), torch.zeros(1, 4)
-    names = ["picture", "motion"]
-    axes = {name: {0: "n"} for name in [*names, "waypoints"]}
-    with atomic(path) as whole:
-        torch.onnx.export(
-            trained.network, example, str(whole), input_names=names, output_names=["waypoints"], dynamic_axes=axes,
-            opset_version=17, dynamo=False,
-        )  # fmt: skip
-        model = onnx.load(str(whole))
-        for key, value in {**asdict(settings), "runs": runs, "frames": trained.frames}.items():
-            entry = model.metadata_props.add()
-            entry.key, entry.value = str(key), str(value)
-        onnx.save(model, str(whole))
+    examples = torch.zeros(1, CHANNELS, CELLS, CELLS, dtype=torch.int8), torch.zeros(1, 4)
+    names, outputs = ["picture", "motion"], ["waypoints"]
+    axes = {name: {0: "n"} for name in [*names, *outputs]}
+    about = {**asdict(settings), "runs": runs, "frames": trained.frames}
+    texts = {key: str(value) for key, value in about.items()}
+    export_network(trained.network, examples, path, names, outputs, axes, texts)

@@ -50,7 +50,8 @@ _FAMILIES: dict[str, str] = {
         "failures off_route_count freeze_count failures_per_100m collisions_per_100m off_route_per_100m "
         "freezes_per_100m pedestrian_contact success_pedestrian_distance social_compliance"
     ),
-    "interactions": "wait_obedience proceed_obedience event_happened companion_share companion_distance",
+    "gestures": "wait_obedience proceed_obedience",
+    "staged_events": "event_happened companion_share companion_distance",
     "intersection": (
         "ego_jerk other_jerk waypoint_deviation destination_deviation heading_deviation total_steps lane_invasions "
         "preventable_collision"

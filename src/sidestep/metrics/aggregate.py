@@ -1,5 +1,5 @@
-"""From many scored episodes to a table: per policy and metric n, mean, spread and interval; failures counted,
-never averaged away.
+"""Aggregation of scored episodes into a table: n, mean, spread and interval per policy and metric. Failures are
+counted, never averaged away.
 
 Intervals are those of ``sidestep.metrics.estimates``. The resamples depend only on the seed and the number of values or
 clusters, so that a summary does not depend on which other metrics or policies are in the table.
@@ -32,7 +32,7 @@ from sidestep.types.outcome import Outcome
 
 @dataclass(frozen=True, slots=True)
 class MetricSummary:
-    """One metric of one policy over the episodes in which it has a value; None where there are too few."""
+    """One metric of one policy over the episodes in which it has a value; fields are None for too few episodes."""
 
     unit: str
     direction: Direction
@@ -82,11 +82,11 @@ class PolicySummary:
     """Every outcome, 0 included; they sum to ``episodes``."""
     metrics: dict[str, MetricSummary]
     privileged: bool = False
-    """Whether it sees what the others do not; then it is not ranked."""
+    """Whether the policy sees what others do not; it is then not ranked."""
     observed: Observed | None = None
-    """What it was given; None: not known."""
+    """What the policy was given; None if unknown."""
     events: dict[str, int] | None = None
-    """Episodes that stage an event, by whether it ``happened`` or was ``missed``; None where none stages one."""
+    """Number of episodes whose staged event ``happened`` or was ``missed``; None if no episode stages an event."""
 
     def estimate(self, metric: str) -> Estimate:
         """The estimate of a metric; without a value if no episode was scored with it."""
@@ -102,8 +102,8 @@ class ResultTable:
 
 
 def aggregate(episodes: Iterable[EpisodeScores], *, directions: Mapping[str, Direction] | None = None) -> ResultTable:
-    """The table of all policies. ``directions`` (``score.directions()``) says what is better; unknown metrics
-    have none."""
+    """The table of all policies. ``directions`` (``score.directions()``) gives the better direction of each
+    metric; a metric that it does not name has none."""
     return ResultTable(
         {policy: _summarise_policy(rows, directions or {}) for policy, rows in by_policy(episodes).items()}
     )
@@ -133,7 +133,7 @@ def _summarise_policy(rows: list[EpisodeScores], directions: Mapping[str, Direct
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """The valid values of a metric, and in which rows they are."""
+    """The valid values of a metric and the rows that they come from."""
 
     values: FloatArray
     rows: bytes

@@ -1,4 +1,4 @@
-"""Collisions: how many, who ran into whom and how hard, from the record's events."""
+"""Collisions: number, cause and relative speed, from the record's events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def separate_collisions(record: EpisodeRecord, *subjects: str) -> list[Event]:
 
 def contact(record: EpisodeRecord, event: Event) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Velocities of robot and person (m/s) in the last state before their contact, and the unit vector from
-    one to the other; in the next state when the person came into the world in between."""
+    one to the other. If the person entered the world after that state, the next state is used."""
     column = np.flatnonzero(record.person_id == int(event.subject.partition(":")[2]))
     state = max(0, int(np.searchsorted(record.time, event.time + _TIME_TOLERANCE_S, side="right")) - 1)
     there = present(record)
@@ -78,7 +78,7 @@ _VELOCITIES = f"with velocities in place of a physics engine as in {HUNAVSIM}"
 
 
 def _robot_ran_into_person(record: EpisodeRecord) -> list[bool]:
-    """Of every collision with a person, whether the robot approached at least as fast."""
+    """For each collision with a person, whether the robot approached at least as fast as the person."""
     contacts = [contact(record, event) for event in separate_collisions(record, "person")]
     return [bool(robot @ direction >= -(person @ direction)) for robot, person, direction in contacts]
 

@@ -1,13 +1,13 @@
-"""How a metric is written: a function from a record to a number, or to the reason why there is none, under a decorator
-that says the rest.
+"""How to define a metric: a function from a record to a number, or to the reason why there is none, with a decorator
+that gives unit, direction, source and validity.
 
     @metric("m", "lower", source=f"{FRANCIS}, PL", validity="Episodes that reached the goal.")
     def path_length(record: EpisodeRecord) -> Value:
         \"\"\"Σ_k |p_k - p_(k-1)|; slower than {STANDING_MPS:g} m/s the robot stands.\"\"\"
         return why_not_driven(record) or driven_m(record)
 
-The function's name is that of the metric, and its docstring the definition that the page of metrics shows. Names in
-braces are constants of the module.
+The function's name is the name of the metric; its docstring is the definition that the page of metrics shows. Names
+in braces are replaced by constants of the module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STARTS_AT_GOAL = "the robot starts at its goal"
 Value = float | str
 """A number in the metric's unit, or the reason why there is none."""
 Function = Callable[[EpisodeRecord], Value | MetricResult]
-"""A metric in one dialect; a ``MetricResult`` where its unit is another than the metric's."""
+"""A metric in one dialect; it returns a ``MetricResult`` if its unit differs from the metric's."""
 
 
 def metric(
@@ -46,7 +46,8 @@ def metric(
     name: str = "",
     definition: str = "",
 ) -> Callable[[Function], Metric]:
-    """Makes a function a ``Metric``. ``name`` and ``definition`` are for functions that others make."""
+    """Turn a function into a ``Metric``. ``name`` and ``definition`` are for functions created inside another
+    function."""
 
     def decorate(function: Function) -> Metric:
         function.__name__ = name or function.__name__

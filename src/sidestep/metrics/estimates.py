@@ -1,5 +1,5 @@
-"""Estimates over episodes: a mean, proportion or rate with its 95 % interval. Every number with an interval in a
-summary, a table, a report and on a board comes from here; ``docs/statistics.md`` has the rules.
+"""Estimates over episodes: a mean, proportion or rate with its 95 % interval. Every interval in a
+summary, a table, a report and on a board is computed here; ``docs/statistics.md`` has the rules.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from sidestep.types.base import FloatArray, IntArray
 
 Limits = tuple[float | None, float | None]
 Kind = Literal["proportion", "share", "count", "signed", "amount"]
-"""What is averaged, which decides its interval: 0 or 1 of every episode; a share, 0 to 1; a count; a number that can be
-negative; any other number, which is not negative."""
+"""Kind of the values that are averaged, which decides their interval: 0 or 1 in each episode; a share, 0 to 1; a
+count; a number that can be negative; any other number, which is not negative."""
 BEYOND_ONE = frozenset({"path_length_ratio", "path_efficiency", "goal_traversal_ratio"})
 """Metrics with the unit ``ratio`` that are not shares and can be more than 1."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """``n`` of ``of`` episodes have a value. ``value`` None: none has; ``low`` and ``high`` None: no interval."""
+    """Estimate over the ``n`` of ``of`` episodes that have a value. ``value`` is None if no episode has one; ``low``
+    and ``high`` are None if there is no interval."""
 
     value: float | None = None
     low: float | None = None
@@ -151,7 +152,7 @@ def mean_limits(rows: Sequence[FloatArray], kinds: Sequence[Kind], clusters: Int
 
 
 def _without_resampling(values: FloatArray, kind: Kind, clusters: IntArray | None) -> Limits | None:
-    """The interval where the bootstrap is not used; None: it is used.
+    """The interval if it needs no bootstrap, else None.
 
     Fewer than two values have no interval. Proportions, and shares that are all 0 or 1, have Wilson's: the bootstrap's
     would be too short, and of length 0 where all are alike. Counts that are all alike have Poisson's. Other values that
@@ -172,7 +173,7 @@ def _without_resampling(values: FloatArray, kind: Kind, clusters: IntArray | Non
 
 
 def _possible(kind: Kind, values: FloatArray) -> tuple[float, float]:
-    """What a mean can be, which m ± t s of few clusters can exceed."""
+    """Range in which a mean can be; m ± t s of few clusters can exceed it."""
     return -inf if kind == "signed" or values.min() < 0 else 0.0, 1.0 if kind == "share" else inf
 
 

@@ -32,7 +32,7 @@ _NO_WALLS = "there are no walls"
 
 @series.once_per_record
 def social_forces(record: EpisodeRecord) -> FloatArray:
-    """(T+1, N, 2) force of each person on the robot, m/s², by the formula above; 0 from the absent."""
+    """(T+1, N, 2) force of each person on the robot, m/s², by the formula above; 0 for absent people."""
     there = series.present(record)
     offset = np.where(there[..., None], record.person_position.astype(np.float64) - record.robot_pose[:, None, :2], 0.0)
     motion = record.robot_velocity[:, None, :2] - record.person_velocity.astype(np.float64)
@@ -66,8 +66,8 @@ def wall_force(record: EpisodeRecord) -> FloatArray:
 
 @series.once_per_record
 def wall_force_on_people(record: EpisodeRecord) -> FloatArray:
-    """(T+1, N) force of the nearest wall on each person, m/s²; NaN of the absent. Beyond ``WALL_REACH_M`` of a wall it
-    is 0: less than 10⁻⁶ m/s² anyway."""
+    """(T+1, N) force of the nearest wall on each person, m/s²; NaN for absent people. Beyond
+    ``WALL_REACH_M`` from a wall it is 0, as the formula gives less than 10⁻⁶ m/s²."""
     there = series.present(record)
     force = np.where(there, 0.0, np.nan)
     state, person = np.nonzero(there)
@@ -98,8 +98,8 @@ _FORMULA = (
     "from e to D, |f| = A exp(-d/B) |(exp(-(n'Bθ)²), sign θ · exp(-(nBθ)²))|, d between centres."
 )
 _STEP = (
-    "HuNavSim's program sums over samples instead of time, which makes its values depend on the rate. Grows with the "
-    "length of the episode, so less is not better where episodes fail early."
+    "HuNavSim's program sums over samples instead of time, so its values depend on the sampling rate. The value grows "
+    "with the length of the episode, so a lower value is not better when episodes fail early."
 )
 _PEOPLE = "Episodes with at least one step and one person."
 
@@ -146,7 +146,7 @@ _ON_AGENTS = f"{HUNAVSIM}, obstacle force on agents"
 _PEOPLE_AND_WALLS = "Episodes with people in a scene with walls."
 _WALL_ON_PEOPLE = (
     f"{WALL_STRENGTH:g} m/s² · exp(-c / {WALL_RANGE_M:g} m) with c the distance from a person's surface to the nearest "
-    f"wall, 0 beyond {WALL_REACH_M:g} m: whether the robot crowds people towards the walls"
+    f"wall, 0 beyond {WALL_REACH_M:g} m. It rises if the robot crowds people towards the walls"
 )
 
 

@@ -1,4 +1,4 @@
-"""How long a drive takes on an empty road, and success weighed by it: waiting until everybody has gone costs."""
+"""Free flow: time of the drive on an empty road, and success weighted by it, so that waiting lowers the value."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NO_EXIT = "the task is not to leave an area"
 NO_ROADS = "the scene has no lanes"
 NO_ROUTE = "the scenario's route does not leave the area"
 SIDEWAYS_MPS2 = 2.0
-"""Comfortable in a curve."""
+"""Comfortable sideways acceleration in a curve."""
 BEND_M = 3.0
-"""The bend of a line is that between so much of it before and after a point."""
+"""Length of line before and after a point over which its curvature is measured."""
 STEP_M = 1.0
 BESIDE_M = 0.6
 """How far beyond the edge of a lane its speed limit still holds."""
@@ -32,9 +32,9 @@ _DEFINITION = "Scenarios in which the task is to leave an area along a route ove
 
 @metric("s", "none", source=SIDESTEP, validity=_DEFINITION)
 def free_flow_time(record: EpisodeRecord) -> Value:
-    """How long the scenario's route takes on an empty road, from the start until the middle of the body leaves the
-    area: as fast as the lanes' speed limits, the robot's top speed and acceleration, and {SIDEWAYS_MPS2:g} m/s² in
-    curves allow. It follows from the scenario alone."""
+    """Time of the scenario's route on an empty road, from the start until the middle of the body leaves the area, at
+    the highest speed that the lanes' speed limits, the robot's top speed and acceleration, and a sideways acceleration
+    of {SIDEWAYS_MPS2:g} m/s² in curves allow. It depends on the scenario alone."""
     rule, scene = record.scenario.rules.exit, record.scenario.scene
     if rule is None:
         return NO_EXIT
@@ -55,7 +55,8 @@ def free_flow_time(record: EpisodeRecord) -> Value:
 
 @metric("ratio", "higher", source=SIDESTEP, validity=_DEFINITION)
 def time_weighted_success(record: EpisodeRecord) -> Value:
-    """success · min(1, free_flow_time / time that the episode took). 1: as fast as on an empty road; 0: no success."""
+    """success · min(1, free_flow_time / duration of the episode). 1 means as fast as on an empty road, 0 means no
+    success."""
     free = free_flow_time.function(record)
     if not free.valid:
         return free.reason
@@ -69,13 +70,13 @@ def _stations(line: FloatArray) -> FloatArray:
 
 
 def _points(line: FloatArray, at: FloatArray) -> FloatArray:
-    """(K, 2) the points so many metres along."""
+    """(K, 2) points of ``line`` at the arc lengths ``at``, m."""
     along = _stations(line)
     return np.stack([np.interp(at, along, line[:, k]) for k in range(2)], axis=1)
 
 
 def _length_inside(line: FloatArray, rule: ExitRule, record: EpisodeRecord) -> float | None:
-    """Metres that the robot drives along ``line`` until the middle of its body leaves the area; None: it does not."""
+    """Metres that the robot drives along ``line`` until the middle of its body leaves the area; None if never."""
     polygon = record.robot.footprint.polygon
     middle = 0.0 if polygon is None else (min(x for x, _ in polygon) + max(x for x, _ in polygon)) / 2
     x0, y0, x1, y1 = rule.area

@@ -1,5 +1,4 @@
-"""Driving through an intersection: how smooth, how near to the lane, where and how the area was left, and whether a
-collision could have been braked for."""
+"""Intersections: smoothness, lane keeping, how the area was left, and collisions that braking would have prevented."""
 
 from __future__ import annotations
 
@@ -16,13 +15,13 @@ from sidestep.types.record import EpisodeRecord
 from sidestep.types.scene import SceneSpec
 
 NEAR_M = 5.0
-"""Within this of the car people may be disturbed by it, m."""
+"""Largest distance at which the car may disturb people, m."""
 NO_ROUTE = "the scenario has no route"
 NO_EXIT = "the task is not to leave an area"
 NOT_LEFT = "the area was not left on the right side"
 DEGREES = 57.29577951308232
 BRAKING_MPS2, REACTION_S = 6.0, 0.5
-"""What a driver could have done: brake so hard so long after a person stepped onto the road."""
+"""Deceleration of an attentive driver, and the driver's reaction time after a person steps onto the road."""
 STANDING_MPS = 0.1
 
 
@@ -44,7 +43,7 @@ def ego_jerk(record: EpisodeRecord) -> Value:
 def other_jerk(record: EpisodeRecord) -> Value:
     """Mean magnitude of the second difference quotient of the velocities of people, over all states in which they are
     within {NEAR_M:g} m of the car's outline. intersectnav-code: Σ over steps of the people within 5 m whom the
-    program counts as disturbed, those who stand included."""
+    program counts as disturbed, including those who stand."""
     if record.steps < 2:
         return NO_STEPS
     velocity = np.asarray(record.person_velocity, np.float64)
@@ -124,8 +123,8 @@ _VALIDITY = "Episodes in which the area was left on the right side."
     dialects={code.NAME: _any_distance},
 )  # fmt: skip
 def destination_deviation(record: EpisodeRecord) -> Value:
-    """Distance from the middle of the car, when it leaves the area, to where an expert left it. intersectnav-code: of
-    every episode, wherever it ended."""
+    """Distance from the middle of the car, when it leaves the area, to the place where an expert left it.
+    intersectnav-code: for every episode, wherever it ended."""
     found = _end_deviation(record)
     return found if isinstance(found, str) else found[0] if _left(record) else NOT_LEFT
 
@@ -135,8 +134,8 @@ def destination_deviation(record: EpisodeRecord) -> Value:
     dialects={code.NAME: _signed_angle},
 )  # fmt: skip
 def heading_deviation(record: EpisodeRecord) -> Value:
-    """Angle between the car's heading, when it leaves the area, and an expert's, without sign. intersectnav-code: with
-    sign, positive to the right, of every episode."""
+    """Absolute angle between the car's heading, when it leaves the area, and an expert's. intersectnav-code: signed,
+    positive to the right, for every episode."""
     found = _end_deviation(record)
     return found if isinstance(found, str) else abs(found[1]) * DEGREES if _left(record) else NOT_LEFT
 
@@ -148,14 +147,14 @@ def total_steps(record: EpisodeRecord) -> Value:
 
 
 LASTING = ("off_lane", "beyond_kerb")
-"""Subjects of lane crossings that count time."""
+"""Subjects of lane crossings that count time instead of crossings."""
 
 
 @metric("invasions", "lower", source=f"{INTERSECTNAV}, lane invasion", validity="Scenarios with rules.lanes.")
 def lane_invasions(record: EpisodeRecord) -> Value:
-    """Number of steps in which a wheel crossed a solid line or a kerb, plus whole seconds in no lane that leads the way
-    the car heads, plus whole quarters of a second with a wheel beyond the kerb. With rules.lanes.counts any, crossing a
-    broken line counts too."""
+    """Number of steps in which a wheel crossed a solid line or a kerb, plus whole seconds outside every lane that
+    leads in the car's direction, plus whole quarters of a second with a wheel beyond the kerb. If rules.lanes.counts is
+    any, crossing a broken line counts too."""
     rule = record.scenario.rules.lanes
     if rule is None:
         return "lanes may be left"
@@ -167,11 +166,11 @@ def lane_invasions(record: EpisodeRecord) -> Value:
 
 @metric(series.INDICATOR_UNIT, "lower", source=SIDESTEP, validity="Scenes with roads.", distance="surface")
 def preventable_collision(record: EpisodeRecord) -> Value:
-    """1 if the car drove into a person although braking by {BRAKING_MPS2:g} m/s² would have prevented it: the car is
-    moved along its recorded path, and straight on from its end, as if it had braked from {REACTION_S:g} s after the
-    person last stepped onto the road (or from the beginning of the episode) until it stands, the person as recorded,
-    and at the last velocity from the contact on; else 0. Contacts with a car slower than {STANDING_MPS:g} m/s are not
-    the car's."""
+    """1 if the car drove into a person although braking by {BRAKING_MPS2:g} m/s² would have prevented it, else 0. To
+    decide this, the car is moved along its recorded path, and straight on from its end, as if it had braked from
+    {REACTION_S:g} s after the person last stepped onto the road (or after the beginning of the episode) until it
+    stands. The person moves as recorded, and from the contact on at the last velocity. Contacts with a car slower than
+    {STANDING_MPS:g} m/s do not count."""
     scene = record.scenario.scene
     if isinstance(scene, str) or scene.roads is None:
         return "the scene has no roads"
@@ -186,7 +185,7 @@ def preventable_collision(record: EpisodeRecord) -> Value:
 
 
 def _could_brake(record: EpisodeRecord, scene: SceneSpec, number: int, time: float) -> bool:
-    """Whether the contact of person ``number`` at ``time`` could have been braked for."""
+    """Whether braking would have prevented the contact with person ``number`` at ``time``."""
     contact = min(int(np.ceil(time / record.step_s - 1e-9)), record.steps)
     speed = series.speed(record)
     if speed[max(contact - 1, 0)] < STANDING_MPS:
@@ -213,7 +212,7 @@ def _could_brake(record: EpisodeRecord, scene: SceneSpec, number: int, time: flo
 
 
 def _poses_along(record: EpisodeRecord, last: int, first: int, metres: FloatArray) -> FloatArray:
-    """(K, 3) poses on the path up to state ``last`` and straight on, so many metres from state ``first``."""
+    """(K, 3) poses ``metres`` after state ``first`` along the path up to state ``last``, and straight on from there."""
     driven = np.concatenate([[0.0], np.cumsum(series.step_lengths(record))])[: last + 1]
     path = np.column_stack([record.robot_pose[: last + 1, :2], np.unwrap(record.robot_pose[: last + 1, 2])])
     wanted = driven[first] + metres

@@ -1,9 +1,9 @@
 """The dialect ``intersectnav-code``: what IntersectNav's public program counts in an episode.
 
-Its ego jerk counts steps with much steer or throttle, its other jerk counts people; the direction in which a person
-counts as beside the car is taken in quarter degrees and compared with degrees, so that 88 % of all directions pass.
-Somebody who stands walks nowhere, which the program takes for walking straight towards the car, so that it counts
-people who stand anywhere beside it.
+The program's ego jerk counts steps with a large steer or throttle; its other jerk counts people. To decide whether a
+person is beside the car, the program compares a direction in quarter degrees with limits in degrees, so that 88 % of
+all directions pass. The program treats people who stand as walking straight towards the car, so it counts people who
+stand anywhere beside it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MUCH_STEER, MUCH_THROTTLE = 0.4, 0.9
 NEAR_M, VERY_NEAR_M = 5.0, 2.5
 TOWARDS = -0.6
 SHORTEST = 0.1
-"""Least size of a velocity, m/s, or an offset, m, that has a direction; the cosine of others counts as -1."""
+"""Smallest velocity, m/s, and offset, m, that have a direction; the cosine of smaller ones counts as -1."""
 BRAKES_MPS2, STANDS_MPS = 1.5, 0.1
 SMALLEST_M = 1e-3
-"""Least first coordinate of an offset; smaller ones become it, but 0 stays 0."""
+"""Smallest first coordinate of an offset; smaller ones are raised to it, but 0 stays 0."""
 TOO_FAR_M, TOO_MUCH_DEG = 1.0, 15.0
 DEGREES = 57.29577951308232
 COLLISIONS = (Outcome.PEDESTRIAN_COLLISION, Outcome.VEHICLE_COLLISION, Outcome.ENVIRONMENT_COLLISION)
@@ -97,8 +97,8 @@ def waypoint_offsets(record: EpisodeRecord) -> FloatArray | None:
 
 
 def end_deviations(record: EpisodeRecord) -> tuple[float, float, float] | None:
-    """Distance and distance beside the expert's pose, m, and signed angle from its heading, degrees, positive to the
-    right, at the end; None without such a pose."""
+    """Distance and sideways distance of the last pose from the expert's, m, and signed angle from the expert's heading,
+    degrees, positive to the right; None if the scenario has no expert's pose."""
     rule = record.scenario.rules.exit
     if rule is None:
         return None
@@ -109,7 +109,7 @@ def end_deviations(record: EpisodeRecord) -> tuple[float, float, float] | None:
 
 
 def invasion_steps(record: EpisodeRecord) -> int:
-    """Steps in which the lane was invaded as the scenario's rule counts it."""
+    """Number of steps with a lane invasion, as the scenario's rule counts them."""
     rule = record.scenario.rules.lanes
     counts_any = getattr(rule, "counts", "") == "any"
     crossings = [event for event in record.events if event.kind == "lane_crossing"]
@@ -117,8 +117,8 @@ def invasion_steps(record: EpisodeRecord) -> int:
 
 
 def program_results(record: EpisodeRecord, *, judged: bool = True) -> dict[str, Any]:
-    """What the program notes of an episode under its own keys. ``judged``: as in its tables, where leaving beside the
-    lane or at an angle is no success; else as its environment counts, which knows no expert's pose."""
+    """The program's results of an episode under its own keys. If ``judged``, they are those of its tables, in which
+    leaving beside the lane or at an angle is no success; else those of its environment, which has no expert's pose."""
     rule, outcome = record.scenario.rules.exit, record.outcome
     sides = [event.subject for event in record.events if event.kind in ("exited", "wrong_exit")]
     is_right = bool(sides) and rule is not None and sides[-1] == rule.side

@@ -21,10 +21,10 @@ TRAVEL_DEAD_BAND_MPS = 0.01
 """Driving slower than this has no direction."""
 
 _NO_FRONT = "a holonomic robot drives in every direction alike"
-_COMPLETED = f"{DRIVEN}: another one costs little, but is no better."
+_COMPLETED = f"{DRIVEN}: a drive that ends early has a lower value without being better."
 _TURN = (
-    "The turn rate is the recorded one; of a holonomic robot, whose heading is free, it is how fast the direction of "
-    "its velocity turns, 0 while it stands."
+    "The turn rate is the recorded one; for a holonomic robot, whose heading is free, it is the rate at which the "
+    "direction of its velocity turns, 0 while it stands."
 )
 
 
@@ -42,7 +42,7 @@ def _statistic(
         unit,
         direction,
         source=f"{published}{FRANCIS}, {symbol} {which}",
-        validity=f"Episodes with {enough}.",
+        validity=f"Episodes with at least {enough}.",
         dialects={code.NAME: code.make_motion_statistic(quantity, which)},
         name=f"{quantity}_{which}",
         definition=f"{word} {quantity} over the steps: {formula}{', weighted by time' if which == 'avg' else ''}.",
@@ -85,15 +85,15 @@ def energy(record: EpisodeRecord) -> Value:
 
 
 def sign_changes(values: FloatArray, dead_band: float) -> int:
-    """How often ``values`` go from beyond the dead band on one side to beyond it on the other."""
+    """Number of times that ``values`` go from beyond the dead band on one side to beyond it on the other."""
     signs = np.sign(values[np.abs(values) > dead_band])
     return int(np.count_nonzero(signs[1:] != signs[:-1]))
 
 
 @metric("count", "lower", validity=_COMPLETED)
 def oscillations(record: EpisodeRecord) -> Value:
-    """How often the turn rate goes from beyond {TURN_DEAD_BAND_RADPS} rad/s on one side to beyond it on the other;
-    slower turning in between does not matter. {_TURN}"""
+    """Number of times that the turn rate goes from beyond {TURN_DEAD_BAND_RADPS} rad/s on one side to beyond it on the
+    other, regardless of slower turning in between. {_TURN}"""
     return why_not_driven(record) or sign_changes(series.turn_rate(record)[1:], TURN_DEAD_BAND_RADPS)
 
 
@@ -101,23 +101,23 @@ def oscillations(record: EpisodeRecord) -> Value:
     "rad/s",
     "lower",
     source=f"{SIDESTEP}, beside {HUNAVSIM}'s cumulative heading changes",
-    validity="Episodes with one step.",
+    validity="Episodes with at least one step.",
 )
 def angular_speed_avg(record: EpisodeRecord) -> Value:
     """Mean of |turn rate| over the steps k = 1 … T, weighted by time. {_TURN}"""
     return average(np.abs(series.turn_rate(record)[1:]), NO_STEPS, np.diff(record.time))
 
 
-@metric("count", "lower", validity=f"{DRIVEN}; not those of holonomic robots.")
+@metric("count", "lower", validity=f"{DRIVEN}, except those of holonomic robots.")
 def direction_reversals(record: EpisodeRecord) -> Value:
-    """How often the velocity along the heading goes from beyond {TRAVEL_DEAD_BAND_MPS} m/s forwards to beyond it
-    backwards or the other way round."""
+    """Number of times that the velocity along the heading goes from beyond {TRAVEL_DEAD_BAND_MPS} m/s forwards to
+    beyond it backwards, or vice versa."""
     if record.robot.dynamics == "holonomic":
         return _NO_FRONT
     return why_not_driven(record) or sign_changes(series.forward_speed(record)[1:], TRAVEL_DEAD_BAND_MPS)
 
 
-@metric("ratio", "lower", validity="Episodes with one step of a robot that is not holonomic.")
+@metric("ratio", "lower", validity="Episodes with at least one step, of robots that are not holonomic.")
 def backward_motion(record: EpisodeRecord) -> Value:
     """Share of time in which the velocity along the heading is below -{TRAVEL_DEAD_BAND_MPS} m/s."""
     if record.robot.dynamics == "holonomic":

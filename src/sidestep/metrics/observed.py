@@ -1,8 +1,9 @@
-"""What a policy observed, as its records say, and who can be compared with whom: a robot that sees by a scanner alone
-is not in one race with one that is told where everybody is.
+"""What a policy observed, according to its records, and which policies can be compared: a robot that has only a scanner
+is not in the same race as one that receives the positions of all people.
 
-The record holds what the policy was given, never what it says of itself; and whatever is not known to be the reading of
-a sensor of the robot's own, or a part of the task, counts as exact. So no policy enters the other race by naming less.
+The record holds what the policy was given, not what the policy declares. An input counts as exact unless it is known to
+be a reading of one of the robot's own sensors or a part of the task, so no policy enters the other race by declaring
+less.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from sidestep.types.record import EpisodeRecord
 from sidestep.types.sensors import PedestrianSensing, Sensors
 
 ObservationClass = Literal["exact", "sensors", "nothing", "unknown"]
-"""``exact`` states of people or vehicles, the map, or anything else that no sensor of a robot reports; ``sensors``:
-scans or pictures, and none of these; ``nothing`` but the task; ``unknown``: a log does not tell."""
+"""``exact``: states of people or vehicles, the map, or anything else that no sensor of a robot reports. ``sensors``:
+scans or pictures, and nothing exact. ``nothing``: the task alone. ``unknown``: the log does not contain it."""
 
 SCANS = frozenset({"lidar", "points", "rgb", "depth", "semantic"})
 TASK = frozenset({"goal", "route", "signals", "measurements"})
-"""The task itself, lights that everybody sees, and where the robot is on its route. Not ``high_level_command``, whose
+"""The task, the traffic lights, and the robot's place on its route. ``high_level_command`` is not part of the task: its
 author knows where people and vehicles are."""
 CLASS_WORDS: dict[ObservationClass, str] = {
     "exact": "exact states or the map",
@@ -37,11 +38,11 @@ _ORDER = (
 )  # fmt: skip
 
 Observed = Mapping[str, str]
-"""What a policy got → its range, resolution or limits in words; empty where it has none."""
+"""Input of a policy → its range, resolution or limits in words; empty if it has none."""
 
 
 def observed_in(record: EpisodeRecord) -> str:
-    """What the policy of a record was given, as the text of a column of the results; empty if it is not known."""
+    """What the policy of a record was given, as text for a column of the results; empty if unknown."""
     needs = record.policy.needs
     if not needs and NOTE in record.scenario.notes:
         return ""
@@ -50,8 +51,8 @@ def observed_in(record: EpisodeRecord) -> str:
 
 
 def parse_observed(texts: Iterable[str]) -> Observed | None:
-    """What a policy got in any of its episodes; None where it is not known of one of them. Limits that differ between
-    episodes are told one after the other."""
+    """What a policy was given in any of its episodes; None if this is unknown for one of them. Limits that differ
+    between episodes are joined by ``or``."""
     found: dict[str, dict[str, None]] = {}
     for text in dict.fromkeys(texts):
         if not text:
@@ -62,7 +63,7 @@ def parse_observed(texts: Iterable[str]) -> Observed | None:
 
 
 def observation_class(observed: Observed | None) -> ObservationClass:
-    """In which race a policy with these inputs is."""
+    """The race of a policy with these inputs."""
     if observed is None:
         return "unknown"
     if any(need not in SCANS | TASK for need in observed):
@@ -71,7 +72,7 @@ def observation_class(observed: Observed | None) -> ObservationClass:
 
 
 def classes_of(episodes: Iterable[tuple[str, str]]) -> dict[str, ObservationClass]:
-    """Label → its race, from the label of every episode and what was observed in it."""
+    """Label → race, from the label of each episode and what the policy observed in it."""
     texts: dict[str, list[str]] = {}
     for label, text in episodes:
         texts.setdefault(label, []).append(text)
@@ -79,8 +80,8 @@ def classes_of(episodes: Iterable[tuple[str, str]]) -> dict[str, ObservationClas
 
 
 def races(classes: Mapping[str, ObservationClass]) -> list[frozenset[str]]:
-    """The groups within which names can be compared: one, unless some have exact states and others sensors only. Then
-    those who see nothing, or of whom it is not known, are in both: they have no advantage to share."""
+    """The groups within which policies can be compared: a single group, unless some policies have exact states and
+    others sensors only. Policies that observe nothing, or whose inputs are unknown, are then in both groups."""
     informed = [each for each in INFORMED if each in classes.values()]
     if len(informed) < 2:
         return [frozenset(classes)]
@@ -95,7 +96,7 @@ def in_one_race(one: ObservationClass, other: ObservationClass) -> bool:
 
 
 def describe_observed(observed: Observed | None) -> str:
-    """``lidar (720 rays, 20 m), route``."""
+    """The inputs in words, such as ``lidar (720 rays, 20 m), route``."""
     if observed is None:
         return "not known"
     words = {"pedestrians": "people", "history": "their history", "future": "the future", "points": "3D lidar"}
@@ -104,7 +105,7 @@ def describe_observed(observed: Observed | None) -> str:
 
 
 def observes_json(observed: Observed | None) -> dict[str, Any]:
-    """The entries of a policy in JSON documents."""
+    """The inputs of a policy as entries of a JSON document."""
     return {
         "observes": None if observed is None else list(observed),
         "observation_limits": {need: limits for need, limits in (observed or {}).items() if limits},
@@ -113,7 +114,7 @@ def observes_json(observed: Observed | None) -> dict[str, Any]:
 
 
 def race_note(classes: Mapping[str, ObservationClass]) -> str:
-    """For readers of a table: that there are two races; empty where there is one."""
+    """Note for a table that contains two races; empty if there is only one."""
     if len(races(classes)) < 2:
         return ""
     parts = [
@@ -125,7 +126,7 @@ def race_note(classes: Mapping[str, ObservationClass]) -> str:
 
 
 def _limits(need: str, sensors: Sensors) -> str:
-    """Range, resolution and blind sides of what serves a need."""
+    """Range, resolution and blind areas of the sensor that serves a need."""
     if need in ("pedestrians", "vehicles", "history"):
         return _detector_limits(sensors.vehicles if need == "vehicles" else sensors.pedestrians)
     if need == "lidar":
@@ -148,7 +149,7 @@ def _detector_limits(detector: PedestrianSensing) -> str:
 
 
 def _learning_limits(sensors: Sensors) -> str:
-    """Of the arrays of a learning environment: how many people, and whether there are a scan and a grid."""
+    """Limits of the arrays of a learning environment: number of people, rays of the scan and size of the grid."""
     settings = sensors.extra.get("learning", {})
     parts = [f"exact states of {settings['rows']} people"] if "rows" in settings else []
     if isinstance(lidar := settings.get("lidar"), dict):

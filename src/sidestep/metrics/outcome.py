@@ -1,4 +1,4 @@
-"""Outcome: how the episode ended. Every episode counts, whatever happened in it."""
+"""Outcome: how the episode ended. Every episode counts, whatever its outcome."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ NOT_COMPLETED = "the goal was not reached"
 CARRIED = "the robot was carried over part of its way"
 STOP_TASK = "success here is to stop for a person, not to reach the goal"
 EXIT_TASK = "success here is to leave an area, not to reach a goal"
-"""Reasons of metrics that weigh success by the way to the goal, where the task is another one."""
+"""Reasons of metrics that weight success by the way to the goal, in episodes with another task."""
 DRIVEN = "Episodes in which the task is to reach the goal, and the robot drove all the way there without being carried"
 """Validity of metrics of path and time to the goal, see ``why_not_driven``."""
 
 
 def is_completed(record: EpisodeRecord) -> bool:
-    """Whether the goal was reached, or the area left where it should be, whatever else happened. Success may be another
-    thing (``rules.success``): a robot that stops where it is told to has not completed its way."""
+    """Whether the robot reached the goal, or left the area where it should, whatever else happened. Success can mean
+    something else (``rules.success``): a robot that stops for a person succeeds without completing its way."""
     return any(event.kind in ("goal_reached", "exited") for event in record.events)
 
 
 def why_not_driven(record: EpisodeRecord) -> str:
-    """Why path and time to the goal say nothing, empty if they do: the robot did not get there; its task was to stop,
-    and it reached the goal all the same; or it was put back on its route after a failure (event ``reset``), which
-    shortens both."""
+    """Why path and time to the goal have no value; empty if they have one. The robot did not reach the goal; or its
+    task was not to reach a goal; or it was put back on its route after a failure (event ``reset``), which shortens
+    both."""
     if not is_completed(record):
         return NOT_COMPLETED
     if record.scenario.rules.success != "goal":
@@ -90,10 +90,10 @@ group_intrusion = _indicator(
 )
 disobeyed = _indicator(
     Outcome.DISOBEYED,
-    "the outcome is that the robot took a precedence which it does not have: it reached its goal where it was told to "
-    "stop (rules.success is stop), or, among people of the event enacting, crossed before a person for whom it had to "
-    "wait, crossed before the person waved it on, went into a door at which the person was first, rushed at a person "
-    "who was startled at a corner, or stood in the path until the person walked round it",
+    "the outcome is that the robot took precedence that it did not have: it reached its goal although a person asked "
+    "it to stop (rules.success is stop), or, among people of the event enacting, crossed before a person for whom it "
+    "had to wait, crossed before the person waved it on, went into a door at which the person was first, rushed at a "
+    "person who was startled at a corner, or stood in the path until the person walked round it",
     f"{SIDEWALKBENCH}, appendix A, gesturing; {PIRK}, scenarios; the distances are {SIDESTEP}'s",
 )
 lane_invasion = _indicator(
@@ -108,12 +108,13 @@ wrong_exit = _indicator(
 )
 frozen = _indicator(Outcome.FROZEN, "the outcome is that the robot stood still for rules.frozen_after_s", SIDESTEP)
 policy_error = _indicator(
-    Outcome.POLICY_ERROR, "the policy raised an error or answered with something that is no command", SIDESTEP
+    Outcome.POLICY_ERROR, "the policy raised an error or returned something other than a command", SIDESTEP
 )
 
 
 @metric(INDICATOR_UNIT, "higher", source=f"{SOCNAVBENCH}, completed episodes; {SEAN}, Completed", validity=_VALIDITY)
 def completed(record: EpisodeRecord) -> Value:
-    """1 if the robot reached the goal (event goal_reached; exited, where it has to leave an area), with collisions on
-    the way or without, else 0, also where success is another thing than reaching the goal. The mean is the rate."""
+    """1 if the robot reached the goal (event goal_reached, or exited if the task is to leave an area), with or without
+    collisions on the way, else 0. This holds also if success means something else. The mean over episodes is the
+    rate."""
     return is_completed(record)

@@ -1,4 +1,4 @@
-"""Path: how long and how direct the way was."""
+"""Path: length and directness of the path that the robot drove."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 
 _NEVER_MOVES = "the robot is at its goal all the time, or is holonomic and never moves"
-_COMPLETED = f"{DRIVEN}: another path is short, but no better."
+_COMPLETED = f"{DRIVEN}: a path that ends early is shorter without being better."
 _TRAVEL = (
-    "direction of travel (the heading; of a holonomic robot, whose heading is free, the direction of its velocity, "
+    "direction of travel (the heading; for a holonomic robot, whose heading is free, the direction of its velocity, "
     f"kept while it is slower than {series.STANDING_MPS:g} m/s)"
 )
 
@@ -30,8 +30,8 @@ def path_length(record: EpisodeRecord) -> Value:
 
 @metric("m")
 def distance_driven(record: EpisodeRecord) -> Value:
-    """Σ_k |p_k - p_(k-1)| over the whole episode, however it ended. Where the robot was carried back to its route, it
-    did not drive. The way over which failures per 100 m are counted."""
+    """Σ_k |p_k - p_(k-1)| over the whole episode, whatever its outcome. Distance over which the robot was carried
+    back to its route does not count. Failures per 100 m refer to this distance."""
     return series.driven_m(record)
 
 
@@ -39,12 +39,12 @@ def distance_driven(record: EpisodeRecord) -> Value:
     "ratio",
     "lower",
     source=f"{SOCNAVBENCH}, Table 3",
-    validity=f"{DRIVEN}; not those that start at the goal.",
+    validity=f"{DRIVEN}, except those that start at the goal.",
     dialects={code.NAME: code.path_length_ratio},
 )
 def path_length_ratio(record: EpisodeRecord) -> Value:
-    """L / |p_0 - goal|, path over straight line, as the values of SocNavBench's Table 3 are. (Its text says the
-    inverse: path_efficiency.) Can be a little below 1, because the goal is reached at the goal radius."""
+    """L / |p_0 - goal|, path over straight line, as in the values of SocNavBench's Table 3. (Its text defines the
+    inverse: path_efficiency.) It can be slightly below 1, because the goal is reached at the goal radius."""
     if reason := why_not_driven(record):
         return reason
     straight = float(series.goal_distance(record)[0])
@@ -55,11 +55,11 @@ def path_length_ratio(record: EpisodeRecord) -> Value:
     "ratio",
     "higher",
     source=f"{SOCNAVBENCH}, Table 1 and section 3.4",
-    validity=f"{DRIVEN}; not those in which it did not have to move.",
+    validity=f"{DRIVEN}, except those in which it did not have to move.",
 )
 def path_efficiency(record: EpisodeRecord) -> Value:
     """|p_0 - goal| / L, straight line over path, as SocNavBench's text defines its path length ratio. (The values of
-    its Table 3 are the inverse: path_length_ratio.) Can be a little above 1, because the goal is reached at the goal
+    its Table 3 are the inverse: path_length_ratio.) It can be slightly above 1, because the goal is reached at the goal
     radius."""
     if reason := why_not_driven(record):
         return reason
@@ -68,11 +68,11 @@ def path_efficiency(record: EpisodeRecord) -> Value:
 
 
 def shortest_to_goal_circle(record: EpisodeRecord) -> float:
-    """Length of the shortest path from the start to the circle of ``rules.goal_radius_m`` round the goal, m: where a
-    drive ends. The one place where the radius is subtracted.
+    """Length of the shortest path from the start to the circle of ``rules.goal_radius_m`` round the goal, where a
+    drive ends, m. The radius is subtracted only here.
 
-    ``shortest_path_m`` leads to the goal itself. Records of format 1 with a route on ground to stay on had the radius
-    subtracted already.
+    ``shortest_path_m`` leads to the goal itself. In records of format 1 with a route on ground to stay on, the radius
+    is already subtracted.
     """
     rules, ego = record.scenario.rules, record.scenario.ego
     known = isfinite(record.shortest_path_m)
@@ -92,9 +92,9 @@ def shortest_to_goal_circle(record: EpisodeRecord) -> float:
 def spl(record: EpisodeRecord) -> Value:
     """Success weighted by path length: S · l / max(l, L), with S = 1 if the outcome is success and the goal was
     reached, else 0, L the path length and l the length of the shortest path from the start to the goal's circle: the
-    shortest path to the goal round the walls (along the route where the robot has to stay on some ground; the straight
-    line where the record does not know it) less rules.goal_radius_m, because a drive ends at the circle. The same in
-    every suite."""
+    shortest path to the goal round the walls (along the route if the robot has to stay on some ground; the straight
+    line if the record does not contain it) minus rules.goal_radius_m, because a drive ends at the circle. The
+    definition is the same in every suite."""
     if record.scenario.rules.success != "goal":
         return STOP_TASK if record.scenario.rules.success == "stop" else EXIT_TASK
     shortest = shortest_to_goal_circle(record)
@@ -119,7 +119,7 @@ def path_irregularity(record: EpisodeRecord) -> Value:
 
 
 def _turned(record: EpisodeRecord) -> float:
-    """Σ |wrap(θ_k - θ_(k-1))|, rad; 0 of a robot that never moves."""
+    """Σ |wrap(θ_k - θ_(k-1))|, rad; 0 for a robot that never moves."""
     return float(np.nansum(np.abs(series.wrap_angle(np.diff(series.travel_direction(record))))))
 
 
@@ -130,7 +130,7 @@ def _turned(record: EpisodeRecord) -> float:
     validity=_COMPLETED,
 )
 def heading_change(record: EpisodeRecord) -> Value:
-    """Cumulative changes Σ_k |θ_k - θ_(k-1)| of the {_TRAVEL}, each difference within ±π."""
+    """Cumulative change Σ_k |θ_k - θ_(k-1)| of the {_TRAVEL}, each difference within ±π."""
     return why_not_driven(record) or _turned(record)
 
 
@@ -141,5 +141,5 @@ def heading_change(record: EpisodeRecord) -> Value:
     validity="Episodes with at least one step.",
 )
 def heading_change_rate(record: EpisodeRecord) -> Value:
-    """Sum of the changes of the {_TRAVEL} over the episode's duration: how much the robot turns per second."""
+    """Sum of the changes of the {_TRAVEL} divided by the duration of the episode."""
     return _turned(record) / float(record.time[-1] - record.time[0]) if record.steps else NO_STEPS

@@ -19,9 +19,9 @@ _CLOSEST = (
     f"capped at {series.MAX_DISTANCE_M:g} m"
 )
 _TTC = (
-    "time until the robot's body touches anybody's if all keep their instantaneous velocity and the robot "
+    "time until the robot's body touches a person if everybody keeps their instantaneous velocity and the robot "
     "its heading (exact "
-    f"for circles and convex polygons, 0 while touching), capped at {series.MAX_TIME_TO_COLLISION_S:g} s, also when "
+    f"for circles and convex polygons, 0 during contact), capped at {series.MAX_TIME_TO_COLLISION_S:g} s, also if "
     "no courses meet"
 )
 _people_metric = partial(metric, validity=_SOMEBODY, distance="surface")
@@ -92,7 +92,7 @@ def time_to_collision_avg(record: EpisodeRecord) -> Value:
 
 @metric("m/s", "higher", source=f"{KATYAL}; {HUNAVSIM}", validity=_SOMEBODY)
 def average_pedestrian_speed(record: EpisodeRecord) -> Value:
-    """Mean over all states and people present of their speed: how much the crowd is slowed down."""
+    """Mean speed over all states and the people present in them. It falls if the crowd is slowed down."""
     speeds = np.hypot(record.person_velocity[..., 0], record.person_velocity[..., 1]).astype(np.float64)
     return average(np.where(series.present(record), speeds, np.nan), NOBODY)
 

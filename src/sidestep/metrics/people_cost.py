@@ -1,8 +1,8 @@
-"""Cost to people: what each person loses through the robot, by comparison with the counterfactual of the episode, in
-which the robot is absent (``record.counterfactual``).
+"""Cost to people: delay, detour and stops of each person, compared with the same episode without the robot.
 
-Every person of the record is compared with the same person, by id, of the counterfactual, over the time of the episode.
-A person is matched with a point of their own path without the robot, which tells how late they are.
+Each person of the record is compared with the person of the same id in the counterfactual, the episode without the
+robot (``record.counterfactual``), over the time of the episode. A person is matched with a point of their own path
+without the robot, which gives their delay.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from sidestep.types.record import EpisodeRecord
 from sidestep.types.scenario import Scenario
 
 AFFECTED_FROM_M = 0.1
-"""Somebody who is never farther from their path without the robot is not affected."""
+"""A person who is never farther from where they would be without the robot is not affected."""
 SAME_PLACE_M = 0.01
-"""Points of a path this close to each other are the same place: those of somebody who stands."""
+"""Points of a path that are at most this far apart are the same place, as when a person stands."""
 WINDOW_S = 2.0
 """The matched point moves along the path by at most this much of its time from one look to the next."""
 TURN_M = 2.0
-"""A point that is passed in the opposite direction counts as this much farther away, so that people who walk to and fro
-are matched with the right leg."""
+"""A point that is passed in the opposite direction counts as this much farther away, so that people who walk back and
+forth are matched with the right leg."""
 LOOK_S = 0.2
-"""Time between two looks at most."""
+"""Longest time between two looks."""
 STOPPED_MPS = 0.2
-"""A person slower than this has stopped, if it lasts ``STOP_S``."""
+"""A person who is slower than this for ``STOP_S`` has stopped."""
 STOP_S = 0.5
 STRAY_M = 3.0
-"""People who draw their destinations and are farther than this from their path without the robot go elsewhere."""
+"""People who draw their destinations and are farther than this from their path without the robot have another one."""
 
 NO_COUNTERFACTUAL = "no episode without the robot to compare with; `sidestep counterfactual RUN` simulates it"
 SHORT_COUNTERFACTUAL = (
@@ -52,19 +52,20 @@ FIXED = ("static", "script")
 DELAY, DETOUR, STOPS, SPEED_LOSS, AFFECTED, CLOSEST, ROWS = range(7)
 
 _PEOPLE = (
-    "Mean over the people who react to the robot: not over those of events, who act on it, those who stand still by "
-    "their model, and recorded people who are replayed as they were."
+    "Only people who react to the robot count: not the people of events, who act on it, people who stand still by "
+    "their model, and recorded people who are replayed unchanged."
 )
 _MATCHED = (
     "The person is matched with the nearest point of their own path without the robot, which moves along that path by "
-    f"at most {WINDOW_S:g} s every {LOOK_S:g} s; the latest of those within "
-    f"{SAME_PLACE_M:g} m of the nearest counts. A point passed in the opposite direction counts as {TURN_M:g} m "
-    "farther, in another direction proportionally."
+    f"at most {WINDOW_S:g} s every {LOOK_S:g} s; among the points at most "
+    f"{SAME_PLACE_M:g} m farther than the nearest, the latest counts. A point passed in the opposite direction counts "
+    f"as {TURN_M:g} m farther away, in another direction proportionally."
 )
 _DELAY = (
-    f"Delay: time at the end of the episode less the time of the matched point; of a person who has left the scene, "
-    f"time of leaving less that without the robot; 0 if negative; at most the time for the straight way to where "
-    f"the person would be at their mean speed without the robot, or at {STOPPED_MPS:g} m/s if that is slower. "
+    "Delay: time at the end of the episode minus the time of the matched point; for a person who has left the scene, "
+    "time of leaving minus that without the robot. A negative delay counts as 0. The delay is at most the time of the "
+    "straight way to where the person would be, at their mean speed without the robot or at "
+    f"{STOPPED_MPS:g} m/s, whichever is higher. "
     f"{_MATCHED}"
 )
 _cost = partial(
@@ -75,7 +76,8 @@ _cost = partial(
 
 
 def compared_people(record: EpisodeRecord) -> BoolArray:
-    """(N,) who is there at some time, with or without the robot, and may be compared; the counterfactual must fit."""
+    """(N,) whether each person is present at some time, with or without the robot, and can be compared. The
+    counterfactual must fit the record."""
     kinds = np.array([model not in FIXED for model in record.person_model], bool)
     if not any(part.reactivity != "none" for part in record.scenario.crowd):
         kinds &= np.array([model != "replay" for model in record.person_model], bool)
@@ -84,7 +86,7 @@ def compared_people(record: EpisodeRecord) -> BoolArray:
 
 
 def _is_there(record: EpisodeRecord) -> BoolArray:
-    """(N,) who is there at some time, with or without the robot."""
+    """(N,) whether each person is present at some time, with or without the robot."""
     present = record.person_present
     if record.counterfactual is not None:
         present = np.concatenate(
@@ -126,16 +128,17 @@ def fits(record: EpisodeRecord, counterfactual: EpisodeRecord) -> bool:
 
 
 def fits_scenario(a: Scenario, b: Scenario) -> bool:
-    """Whether people do the same in both: what is left to the policy, such as the camera, may differ."""
+    """Whether both scenarios have the same people, events and rules; settings of the policy, such as the camera, may
+    differ."""
     parts = {"name", "suite", "crowd", "events", "rules"}
     return a.model_dump_json(include=parts) == b.model_dump_json(include=parts)
 
 
 @series.once_per_record
 def people_costs(record: EpisodeRecord) -> FloatArray:
-    """(ROWS, N) what each person of the record lost: ``DELAY`` s, ``DETOUR`` m, ``STOPS``, ``SPEED_LOSS`` m/s,
-    ``AFFECTED`` 0 or 1, ``CLOSEST`` surface distance of the robot in m; NaN of people who are not compared, and of
-    everybody where there is nothing to compare with."""
+    """(ROWS, N) losses of each person of the record: ``DELAY`` s, ``DETOUR`` m, ``STOPS``, ``SPEED_LOSS`` m/s,
+    ``AFFECTED`` 0 or 1, ``CLOSEST`` surface distance of the robot in m. NaN for people who are not compared, and for
+    everybody if there is nothing to compare with."""
     costs = np.full((ROWS, len(record.person_id)), np.nan)
     if why_no_cost(record) or record.counterfactual is None:
         return costs
@@ -181,8 +184,8 @@ def _choices(counterfactual: EpisodeRecord, without: _Walks) -> IntArray:
 
 
 def draws_destinations(record: EpisodeRecord) -> bool:
-    """Whether people draw where to go next from numbers that all of them share. Once one is late, all draw others than
-    without the robot, so that they are compared on their way to the first destination only."""
+    """Whether people draw their next destinations from one random generator. Once a person is late, everybody draws
+    other destinations than without the robot, so people are compared only on their way to the first destination."""
     return any(isinstance(part.placement, BehaviourPlacement) for part in record.scenario.crowd)
 
 
@@ -207,23 +210,24 @@ class _Walks:
 
     @property
     def first(self) -> IntArray:
-        """(N,) first state in which each is there; -1: never."""
+        """(N,) first state in which each person is present; -1 if never."""
         return np.where(self.here.any(axis=0), self.here.argmax(axis=0), -1)
 
     @property
     def last(self) -> IntArray:
-        """(N,) last state in which each is there; -1: never."""
+        """(N,) last state in which each person is present; -1 if never."""
         return np.where(self.here.any(axis=0), len(self.here) - 1 - self.here[::-1].argmax(axis=0), -1)
 
     def mean_speed(self, until: IntArray, step_s: float) -> FloatArray:
-        """(N,) path length by the time in the scene up to the states ``until (N,)``, m/s; 0 if that is one state."""
+        """(N,) path length divided by time in the scene up to the states ``until (N,)``, m/s; 0 for a single state."""
         people = np.arange(len(until))
         steps = np.concatenate([np.zeros((1, len(until))), np.cumsum(self.here[1:] & self.here[:-1], axis=0)])
         speed: FloatArray = self.length[until, people] / np.maximum(steps[until, people] * step_s, step_s)
         return speed
 
     def stops(self, step_s: float) -> IntArray:
-        """(T+1, N) number of stops so far: somebody who walked has been slower than ``STOPPED_MPS`` for ``STOP_S``."""
+        """(T+1, N) number of stops so far. A stop: a person who walked is slower than ``STOPPED_MPS`` for
+        ``STOP_S``."""
         slow = (self.moved < STOPPED_MPS * step_s) & self.here[1:] & self.here[:-1]
         enough = max(1, ceil(STOP_S / step_s - 1e-9))
         count = np.zeros(slow.shape[1], int)
@@ -238,12 +242,13 @@ class _Walks:
 
 
 class _Matching:
-    """How far everybody has come on their own path without the robot: ``at (N,)`` the last state that is compared and
-    ``found (N,)`` the state of the path without the robot that it is matched with; -1: never there without the robot.
-    """
+    """Progress of each person on their own path without the robot: ``at (N,)`` the last state that is compared and
+    ``found (N,)`` the state of the path without the robot that it is matched with; -1 if the person is never present
+    without the robot."""
 
     def __init__(self, walk: _Walks, without: _Walks, step_s: float, ends: IntArray | None) -> None:
-        """``ends (N,)``: of people who draw their next destination, the state in which the first is reached."""
+        """``ends (N,)``: for people who draw their destinations, the state in which the first one is reached; else
+        None."""
         end = len(walk.here) - 1
         self._walk, self._without, self._ends = walk, without, ends
         self.at = np.full(walk.here.shape[1], end)
@@ -296,7 +301,7 @@ class _Matching:
 
 
 def _turn(a: FloatArray, b: FloatArray) -> FloatArray:
-    """``TURN_M`` where two courses are opposite, 0 where they are the same or somebody stands, m."""
+    """``TURN_M`` for two opposite courses, 0 for equal ones or if the person stands, m."""
     both = (np.abs(a).sum(axis=-1) > 0) & (np.abs(b).sum(axis=-1) > 0)
     turn: FloatArray = np.where(both, TURN_M * (1.0 - (a * b).sum(axis=-1)) / 2, 0.0)
     return turn
@@ -308,7 +313,7 @@ def _distance(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _differs(walk: _Walks, without: _Walks) -> BoolArray:
-    """(T+1, N) whether somebody is elsewhere than without the robot, or there only in one of the two."""
+    """(T+1, N) whether each person is elsewhere than without the robot, or present in only one of the two."""
     apart = np.nan_to_num(_distance(walk.position, without.position)) > AFFECTED_FROM_M
     differs: BoolArray = apart | (walk.here != without.here)
     return differs
@@ -336,29 +341,29 @@ def delay_max_s(record: EpisodeRecord) -> Value:
 @_cost("m", "lower")
 def detour_mean_m(record: EpisodeRecord) -> Value:
     """Mean detour: length of the path walked, plus the straight way from its end to where the person would be without
-    the robot (of a person who is ahead of that place, less the way ahead), less the length of the path up to there; 0
-    if negative. {_PEOPLE}"""
+    the robot (for a person who is ahead of that place, minus the way ahead), minus the length of the path without the
+    robot up to there. A negative detour counts as 0. {_PEOPLE}"""
     return why_no_cost(record) or average(people_costs(record)[DETOUR], NOBODY)
 
 
 @_cost("count", "lower")
 def extra_stops(record: EpisodeRecord) -> Value:
-    """Sum over people of the stops that they made more often than without the robot in the same time. A stop: a person
-    who walked is slower than {STOPPED_MPS:g} m/s for {STOP_S:g} s."""
+    """Number of stops in addition to those without the robot in the same time, summed over people. A stop: a person who
+    walked is slower than {STOPPED_MPS:g} m/s for {STOP_S:g} s."""
     return why_no_cost(record) or float(np.nansum(people_costs(record)[STOPS]))
 
 
 @_cost("m/s", "lower")
 def speed_loss(record: EpisodeRecord) -> Value:
-    """Mean loss of speed: path length by time in the scene up to the end of the episode, without the robot less with
-    it; 0 if negative. {_PEOPLE}"""
+    """Mean loss of speed: path length divided by time in the scene up to the end of the episode, without the robot
+    minus with it. A negative loss counts as 0. {_PEOPLE}"""
     return why_no_cost(record) or average(people_costs(record)[SPEED_LOSS], NOBODY)
 
 
 @_cost("ratio", "lower")
 def affected_people(record: EpisodeRecord) -> Value:
     """Share of people who at some time are more than {AFFECTED_FROM_M:g} m from where they would be without the robot,
-    or are in the scene in one of the two only. Counts indirect effects. {_PEOPLE}"""
+    or are in the scene in only one of the two. Indirect effects count. {_PEOPLE}"""
     return why_no_cost(record) or average(people_costs(record)[AFFECTED], NOBODY)
 
 

@@ -29,7 +29,7 @@ _people_metric = partial(metric, validity=_SOMEBODY, distance="surface")
 
 
 def closer_than(distance: FloatArray, limit: float) -> BoolArray:
-    """Whether distances are below ``limit``; exactly at it is not, nor is NaN."""
+    """Whether distances are below ``limit``; a distance equal to it is not, nor is NaN."""
     return distance < limit - series.THRESHOLD_TOLERANCE_M
 
 
@@ -83,7 +83,7 @@ def _hull_distance(record: EpisodeRecord, points: FloatArray, states: BoolArray)
 
 
 def _surrounded(offsets: FloatArray) -> BoolArray:
-    """(S,) whether the origin is in the convex hull of ``offsets`` (S, K, 2): every half plane has some."""
+    """(S,) whether the origin is in the convex hull of ``offsets`` (S, K, 2): every half plane contains one."""
     angle = np.sort(np.arctan2(offsets[..., 1], offsets[..., 0]), axis=1)  # NaN sorts to the end
     known = np.count_nonzero(~np.isnan(angle), axis=1)
     last = np.take_along_axis(angle, known[:, None] - 1, axis=1)[:, 0]
@@ -94,12 +94,12 @@ def _surrounded(offsets: FloatArray) -> BoolArray:
 
 
 def _band(zone: str) -> tuple[str, Direction, str]:
-    """A zone's limits in words, what is better, and why: only of the innermost band is less always better, since an
-    outer one also empties when the robot comes closer."""
+    """A zone's limits in words, its better direction and a note. Less is always better only for the innermost zone: the
+    share of an outer one also falls when the robot comes closer."""
     low, high = ZONES_M[zone]
     if np.isinf(low):
         return f"below {high:g} m", "lower", ""
-    note = " Also falls when the robot comes closer than the band, so less is not better."
+    note = " The share also falls when the robot comes closer than that, so a lower value is not better."
     return f"from {low:g} m to below {high:g} m", "none", note
 
 
@@ -133,8 +133,8 @@ def _group_intrusion(zone: str) -> Metric:
         name=f"group_{zone}_space_intrusion",
         definition="Share of the T+1 states in which the distance from the robot's surface to the space of the closest "
         f"group is {limits}. A group's space is the convex hull of the centres of its members present (at least two), "
-        "grown by the largest of their radii; the distance is 0 inside, so that passing between two who walk together "
-        f"is an intrusion.{note}",
+        "grown by the largest of their radii; the distance is 0 inside, so passing between two people who walk "
+        f"together is an intrusion.{note}",
     )
     def intrusion(record: EpisodeRecord) -> Value:
         distance = closest_group_distance(record)
@@ -148,9 +148,9 @@ def _violations(zone: str) -> Metric:
         "count",
         source=f"{SEAN}, {zone} distance violations, whoever approaches",
         name=f"{zone}_space_violations",
-        definition=f"How often the surface distance to any one person falls below {ZONES_M[zone][1]:g} m, "
-        "beginning there included. Each person counts separately. Grows with the length of the episode, so fewer is "
-        "not better where episodes fail early.",
+        definition=f"Number of times that the surface distance to a person falls below {ZONES_M[zone][1]:g} m, "
+        "including people who are that near at the beginning. Each person counts separately. The value grows with the "
+        "length of the episode, so a lower value is not better when episodes fail early.",
     )
     def violations(record: EpisodeRecord) -> Value:
         inside = closer_than(series.pedestrian_distance(record), ZONES_M[zone][1])
@@ -168,10 +168,10 @@ def _violations_by_robot(zone: str) -> Metric:
         validity="Episodes in which a person and the robot came that near to each other.",
         distance="surface",
         name=f"{zone}_violations_by_robot",
-        definition=f"Of the times that the surface distance to any one person falls below {ZONES_M[zone][1]:g} m, the "
-        "share in which the robot approached at least as fast as the person: with u the vector from the robot's centre "
-        "to the person's before the step of the entry and v the velocities of that step, v_robot·u ≥ -v_person·u. "
-        "Whoever is that near when they first appear was approached by nobody and is left out.",
+        definition="Share of violations in which the robot approached at least as fast as the person: with u the "
+        "vector from the robot's centre to the person's before the step of the entry and v the velocities of that "
+        "step, v_robot·u ≥ -v_person·u. A violation is a time at which the surface distance to a person falls below "
+        f"{ZONES_M[zone][1]:g} m. People who are that near when they first appear are left out.",
     )
     def violations_by_robot(record: EpisodeRecord) -> Value:
         inside = closer_than(series.pedestrian_distance(record), ZONES_M[zone][1])

@@ -1,4 +1,4 @@
-"""Planning: how long the policy thinks and how often the robot cannot do what it says."""
+"""Planning: computing time of the policy, and how often a limit of the robot changes its command."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _ANSWERED = "Episodes in which the policy answered at least once."
 
 @metric("s", "lower", source=f"{SOCNAVBENCH}, average planning wait time", validity=_ANSWERED)
 def planning_time_avg(record: EpisodeRecord) -> Value:
-    """Mean wall-clock time of a call of the policy. Depends on the machine."""
+    """Mean wall-clock time of a call of the policy. It depends on the machine."""
     return average(record.planning_time, _NEVER_ASKED)
 
 
 @metric("s", "lower", validity=_ANSWERED)
 def planning_time_max(record: EpisodeRecord) -> Value:
-    """Longest wall-clock time of a call of the policy. Depends on the machine."""
+    """Longest wall-clock time of a call of the policy. It depends on the machine."""
     return largest(record.planning_time, _NEVER_ASKED)
 
 

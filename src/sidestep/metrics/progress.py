@@ -17,13 +17,12 @@ from sidestep.types.record import EpisodeRecord
 NOT_MOVING_BELOW_MPS, NOT_TURNING_BELOW_RADPS = 0.001, 0.01
 PROGRESS_M, PROGRESS_WINDOW_S = 0.5, 5.0
 ROUTE_REACH_M = 5.0
-"""A route is followed within this distance beside it and ahead along it, so that a loop's end is not reached
-at its start."""
+"""Largest distance beside the route and ahead along it at which the route is followed, so that a loop's end is not
+reached at its start."""
 WAYPOINT_TOLERANCE_M = 0.01
 
-_ONE_STEP = "Episodes with one step."
-_FEWER = "Grows with the length of the episode, so fewer is not better where episodes fail early."
-_LESS = "Grows with the length of the episode, so less is not better where episodes fail early."
+_ONE_STEP = "Episodes with at least one step."
+_GROWS = "The value grows with the length of the episode, so a lower value is not better when episodes fail early."
 
 
 def _time_of_goal(record: EpisodeRecord) -> float:
@@ -40,7 +39,7 @@ def time_to_goal(record: EpisodeRecord) -> Value:
     "s",
     "lower",
     source=f"{SOCNAVBENCH}, path traversal time",
-    validity=f"{DRIVEN}: another one is short, but no better.",
+    validity=f"{DRIVEN}: a drive that ends early is shorter without being better.",
 )
 def path_traversal_time(record: EpisodeRecord) -> Value:
     """Simulated time from the first observation to the end of the episode."""
@@ -72,7 +71,7 @@ def aggregated_time(record: EpisodeRecord) -> Value:
 
 @dataclass(slots=True)
 class _Progress:
-    """How far along a polyline (K, 2) somebody is: the farthest point reached, which only moves on."""
+    """Progress along a polyline (K, 2): the farthest point reached, which never moves back."""
 
     route: FloatArray
     covered: float = 0.0
@@ -118,8 +117,8 @@ class _Progress:
 
 
 def own_share_of_route(record: EpisodeRecord, route: FloatArray) -> float:
-    """Metres of ``route`` (K, 2) that the robot covered itself over its length, 0 … 1. Metres over which it was carried
-    (the event ``reset``) count for nothing, nor does driving over a stretch again."""
+    """Share of the length of ``route`` (K, 2) that the robot covered itself, 0 … 1. Stretches over which it was carried
+    (event ``reset``), and stretches that it drives again, do not count."""
     progress, own = _Progress(route), 0.0
     carried = set(series.carried_steps(record).tolist())
     velocity, step = record.robot_velocity[:, :2], np.diff(record.time)
@@ -139,11 +138,11 @@ def own_share_of_route(record: EpisodeRecord, route: FloatArray) -> float:
     validity="Episodes that do not start at the goal.",
 )
 def route_completion(record: EpisodeRecord) -> Value:
-    """Metres of the route that the robot covered itself over the length of the route, 0 … 1. With a route: arc length
-    of the robot's projection on the polyline start, route, goal, which only moves on; the projection is looked for at
-    most {ROUTE_REACH_M:g} m beside the route and {ROUTE_REACH_M:g} m ahead of the point reached. Metres over which a
-    robot was carried after a failure (event reset) count for nothing, nor does driving over a stretch again. Without a
-    route: 1 - min_k |p_k - goal| / |p_0 - goal|. 1 when the goal was reached without being carried."""
+    """Share of the length of the route that the robot covered itself, 0 … 1. With a route: arc length of the robot's
+    projection on the polyline start, route, goal, which never moves back; the projection is searched at most
+    {ROUTE_REACH_M:g} m beside the route and {ROUTE_REACH_M:g} m ahead of the point reached. Stretches over which the
+    robot was carried after a failure (event reset), and stretches that it drives again, do not count. Without a route:
+    1 - min_k |p_k - goal| / |p_0 - goal|. The value is 1 if the goal was reached without being carried."""
     distance = series.goal_distance(record)
     if distance[0] == 0:
         return STARTS_AT_GOAL
@@ -157,11 +156,11 @@ def route_completion(record: EpisodeRecord) -> Value:
     "ratio",
     "lower",
     source=f"{SOCNAVBENCH}, goal traversal ratio",
-    validity="Episodes in which the goal was not reached and that did not start at it.",
+    validity="Episodes that did not reach the goal and did not start at it.",
     dialects={code.NAME: code.goal_traversal_ratio},
 )
 def goal_traversal_ratio(record: EpisodeRecord) -> Value:
-    """|p_T - goal| / |p_0 - goal|, the share of the straight way that was left at the end."""
+    """|p_T - goal| / |p_0 - goal|, the share of the straight way that is left at the end."""
     if is_completed(record):
         return "the goal was reached"
     distance = series.goal_distance(record)
@@ -183,7 +182,7 @@ def final_goal_distance(record: EpisodeRecord) -> Value:
 @metric("count", source=f"{FRANCIS}, FP, which leaves the two parameters open", validity=_ONE_STEP)
 def failure_to_progress(record: EpisodeRecord) -> Value:
     """Number of separate periods in which the distance to the goal fell by less than {PROGRESS_M:g} m over the last
-    {PROGRESS_WINDOW_S:g} s. The first {PROGRESS_WINDOW_S:g} s cannot fail. {_FEWER}"""
+    {PROGRESS_WINDOW_S:g} s. The first {PROGRESS_WINDOW_S:g} s do not count. {_GROWS}"""
     if not record.steps:
         return NO_STEPS
     tolerance = 1e-9
@@ -200,7 +199,7 @@ def failure_to_progress(record: EpisodeRecord) -> Value:
     validity=_ONE_STEP,
 )
 def stalled_time(record: EpisodeRecord) -> Value:
-    """Time in which the speed is below {series.STANDING_MPS:g} m/s, turning on the spot or not. {_LESS}"""
+    """Time in which the speed is below {series.STANDING_MPS:g} m/s, including turning on the spot. {_GROWS}"""
     stalled = series.speed(record)[1:] < series.STANDING_MPS
     return float(np.diff(record.time)[stalled].sum()) if record.steps else NO_STEPS
 
@@ -208,7 +207,7 @@ def stalled_time(record: EpisodeRecord) -> Value:
 @metric("s", source=f"{SEAN}, time not moving, with the thresholds of {HUNAVSIM}", validity=_ONE_STEP)
 def time_not_moving(record: EpisodeRecord) -> Value:
     """Time in which the speed is below {NOT_MOVING_BELOW_MPS:g} m/s and the turn rate below
-    {NOT_TURNING_BELOW_RADPS:g} rad/s. {_LESS}"""
+    {NOT_TURNING_BELOW_RADPS:g} rad/s. {_GROWS}"""
     still = series.speed(record)[1:] < NOT_MOVING_BELOW_MPS
     still &= np.abs(record.robot_velocity[1:, 2]) < NOT_TURNING_BELOW_RADPS
     return float(np.diff(record.time)[still].sum()) if record.steps else NO_STEPS

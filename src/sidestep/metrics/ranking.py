@@ -20,7 +20,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class Ranked:
-    """A policy's place in one metric: ``rank`` to ``last`` are the ranks that the episodes leave possible."""
+    """A policy's place in one metric: ``rank`` to ``last`` are the ranks that the episodes allow."""
 
     label: str
     rank: int
@@ -32,7 +32,7 @@ class Ranked:
 
 def rank(pairs: Sequence[Mapping[str, Any]], metric: str) -> list[Ranked]:
     """The ranking in ``metric`` by the comparisons of all pairs (``sidestep.runs.compare.compare_pair``), best first;
-    empty where the metric has no better side."""
+    empty if the metric has no better direction."""
     entries = [(pair, pair["metrics"][metric]) for pair in pairs if metric in pair["metrics"]]
     if not entries or entries[0][1]["direction"] == "none":
         return []
@@ -63,8 +63,8 @@ def rank(pairs: Sequence[Mapping[str, Any]], metric: str) -> list[Ranked]:
 
 
 def better_side(p: float | None, low: float | None, high: float | None, direction: str) -> str | None:
-    """``a`` or ``b`` where the interval of b − a leaves zero out, the corrected p is below 0.05 and the metric has a
-    better side."""
+    """The better side, ``a`` or ``b``, if the interval of b − a excludes zero, the corrected p is below 0.05 and the
+    metric has a better direction; else None."""
     if low is None or high is None or p is None or direction == "none":
         return None
     if low <= 0 <= high or p >= SIGNIFICANT:
@@ -73,12 +73,13 @@ def better_side(p: float | None, low: float | None, high: float | None, directio
 
 
 def as_json(ranking: Sequence[Ranked]) -> list[dict[str, Any]]:
-    """The ranking as ``compare --json`` has it."""
+    """The ranking as in ``compare --json``."""
     return [asdict(each) | {"tied_with": list(each.tied_with)} for each in ranking]
 
 
 def same_episodes(ran: Mapping[str, frozenset[Any]]) -> set[str]:
-    """The labels of the largest group that ran exactly the same episodes; of two as large the one with more of them."""
+    """The labels of the largest group that ran exactly the same episodes; among equally large groups, of the one with
+    the most episodes."""
     groups: dict[frozenset[Any], set[str]] = {}
     for label, keys in ran.items():
         groups.setdefault(keys, set()).add(label)

@@ -1,4 +1,4 @@
-"""Events per 100 m over many episodes: the sums are divided, and a rate over too few metres is a bound with its
+"""Events per 100 m over many episodes: the sums are divided, and below a minimum distance a bound is given with the
 count."""
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ RATES: Mapping[str, str] = {
 }
 """Metric → the count that it divides by ``DISTANCE``."""
 _ALL_SWAPS_UP_TO = 13
-"""Clusters whose sides are swapped in all possible ways; of more, 10,000 ways are drawn."""
+"""Largest number of clusters whose sides are swapped in all possible ways; for more, 10,000 ways are drawn."""
 _DRAWN_SWAPS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """``value`` per 100 m with its interval; None over less than ``LEAST_TOTAL_M``, where the limits are a bound."""
+    """``value`` per 100 m with its interval. Below ``LEAST_TOTAL_M`` the value is None and the limits are a bound."""
 
     value: float | None
     low: float | None
@@ -37,7 +37,7 @@ class Rate:
 
     @property
     def bound(self) -> str:
-        """``≥ 10.9 (4 in 10 m)``, ``≤ 36.9 (0 in 10 m)``, ``12 in 0 m``; nothing where there is a value."""
+        """``≥ 10.9 (4 in 10 m)``, ``≤ 36.9 (0 in 10 m)``, ``12 in 0 m``; empty if there is a value."""
         if self.value is not None:
             return ""
         counted = f"{self.count:g} in {self.metres:.0f} m"
@@ -55,7 +55,7 @@ def pooled_rate(
     seed: int = 0,
 ) -> Rate:
     """100 · Σ counts / Σ metres. Interval: percentiles of the ratio of both sums over resampled episodes, or clusters
-    called ``names``. Poisson's limits where nothing was counted, where there is one episode, and over less than
+    called ``names``. Poisson's limits are used if nothing was counted, if there is one episode, and below
     ``LEAST_TOTAL_M``, where the rate itself is not given."""
     count, total = float(counts.sum()), float(metres.sum())
     if total <= 0:
@@ -98,8 +98,8 @@ class RateDifference:
 def compare_rates(
     counts: FloatArray, metres: FloatArray, clusters: IntArray | None = None, resamples: int = 2000, seed: int = 0
 ) -> RateDifference | None:
-    """Difference of the rates of the first and second row of ``counts`` and ``metres``, (2, n); None where one of them
-    is a bound only.
+    """Difference of the rates of the first and second row of ``counts`` and ``metres``, (2, n); None if one of them
+    is only a bound.
 
     Interval: percentiles of the difference over resampled pairs, or clusters of pairs; none where nothing was counted.
     p: share of the ways to swap the two sides of pairs (of all pairs of a cluster at once) with a difference at least

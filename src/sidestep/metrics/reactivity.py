@@ -1,4 +1,4 @@
-"""Reactivity: what the robot costs replayed people who react to it, in time and way."""
+"""Reactivity: delay and detour that the robot causes to replayed people who react to it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ DETOUR_FROM_M = 0.05
 NO_REACTION = "replayed people do not react to the robot (reactivity none), or nobody is replayed"
 NOBODY_DELAYED = "nobody was delayed"
 _DELAY = (
-    "Delay: time that a replayed person is behind the recording at the end of their track or of the episode: how far "
-    "the person's own clock is behind plus, beside the recording, the straight way to the recorded place divided "
-    f"by the person's mean recorded speed; up to {DELAYED_FROM_S:g} s does not count as a delay."
+    "Delay: time by which a replayed person is behind the recording at the end of their track or of the episode. It is "
+    "the lag of the person's own clock plus, for a person off the recorded path, the straight way to the recorded "
+    f"place divided by the person's mean recorded speed; up to {DELAYED_FROM_S:g} s does not count as a delay."
 )
-_GROWS = "Grows with the length of the episode, so less is not better where episodes fail early."
+_GROWS = "The value grows with the length of the episode, so a lower value is not better when episodes fail early."
 _REACTING = "Episodes with replayed people of reactivity pause or reroute."
 _SOMEBODY = "Episodes with replayed people of reactivity pause or reroute in which somebody was delayed."
 
 
 def final_delay(record: EpisodeRecord) -> FloatArray:
-    """Each person's delay (s) at the end of their track or of the episode; NaN where they were not delayed."""
+    """Each person's delay (s) at the end of their track or of the episode; NaN if they were not delayed."""
     last = record.person_delay[-1]  # compared in its own precision, in which 0.1 is not more than 0.1
     delays: FloatArray = np.where(last > DELAYED_FROM_S, last.astype(np.float64), np.nan)
     return delays
@@ -58,7 +58,7 @@ def max_delay_caused(record: EpisodeRecord) -> Value:
 @metric("count", validity=_REACTING)
 def people_disturbed(record: EpisodeRecord) -> Value:
     """Number of people who at any time were more than {DELAYED_FROM_S:g} s behind their recording or on a detour of
-    more than {DETOUR_FROM_M:g} m because of the robot, also if they made up for it. {_GROWS}"""
+    more than {DETOUR_FROM_M:g} m because of the robot, even if they made up for it. {_GROWS}"""
     if not record.person_delay.size:
         return NO_REACTION
     late = (record.person_delay > DELAYED_FROM_S).any(axis=0)
@@ -68,9 +68,9 @@ def people_disturbed(record: EpisodeRecord) -> Value:
 
 @metric("m", validity=_REACTING)
 def total_detour_caused(record: EpisodeRecord) -> Value:
-    """Sum over people of how much farther they walked than recorded, at the end of their track or of the episode: the
-    way walked plus the straight way to the recorded place, less the recorded way up to there; up to {DETOUR_FROM_M:g} m
-    and shortcuts do not count. 0 for people who only pause. {_GROWS}"""
+    """Sum over people of their detours at the end of their track or of the episode: the way walked plus the straight
+    way to the recorded place, minus the recorded way up to there. Detours up to {DETOUR_FROM_M:g} m and shortcuts do
+    not count. The detour of people who only pause is 0. {_GROWS}"""
     if not record.person_detour.size:
         return NO_REACTION
     last = record.person_detour[-1].astype(np.float64)

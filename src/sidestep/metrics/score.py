@@ -10,9 +10,9 @@ from math import floor
 from sidestep import registry
 from sidestep.errors import UnknownName
 from sidestep.interfaces import Direction, Metric
-from sidestep.metrics.interactions import event_state
 from sidestep.metrics.observed import observed_in
 from sidestep.metrics.sources import DEFAULT_DIALECT, DIALECTS
+from sidestep.metrics.staged_events import event_state
 from sidestep.metrics.unknown import why_unknown
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
@@ -40,9 +40,9 @@ class EpisodeScores:
     metrics: Mapping[str, MetricResult]
     error: str = ""
     privileged: bool = False
-    """Whether the policy sees what others do not; then it is never ranked with them."""
+    """Whether the policy sees what others do not; it is then never ranked with them."""
     observes: str = ""
-    """What the policy was given (``sidestep.metrics.observed``); empty: not known."""
+    """What the policy was given (``sidestep.metrics.observed``); empty if unknown."""
     source: str = "generated"
     """Whether the people were recorded, generated or mixed."""
     cluster: str = ""
@@ -76,9 +76,9 @@ def score_episode(
 
 
 def cluster_of(scenario: Scenario) -> str:
-    """What an episode shares with others, so that they are not independent: its town or place; the minute of the
-    recording in which its window begins, or the window whose statistics its people are drawn from; else the scenario
-    itself, under several seeds."""
+    """Name of the cluster of episodes that are not independent: their town or place; the minute of the recording in
+    which their window begins, or the window whose statistics their people are drawn from; else the scenario itself,
+    under several seeds."""
     scene = scenario.scene if isinstance(scenario.scene, str) else ""
     if scene.startswith(("town:", "place:")):
         return scene.partition("/")[0].partition("@")[0]
@@ -100,14 +100,13 @@ def by_policy(episodes: Iterable[EpisodeScores]) -> dict[str, list[EpisodeScores
 
 
 def common_source(sources: Iterable[str]) -> str:
-    """Where the people of many episodes come from: ``mixed`` where it is not the same for all."""
+    """Where the people of many episodes come from; ``mixed`` if the episodes differ."""
     different = set(sources)
     return different.pop() if len(different) == 1 else "mixed"
 
 
 def load_metrics(names: Iterable[str] | None = None) -> list[Metric]:
-    """The metrics called ``names`` in that order, or all of them; an unknown name is an error with the
-    nearest known."""
+    """The metrics called ``names`` in that order, or all. An unknown name raises an error that suggests the nearest."""
     return [registry.load("metrics", name) for name in (registry.names("metrics") if names is None else names)]
 
 
@@ -121,8 +120,8 @@ def score(
 ) -> dict[str, MetricResult]:
     """The record's metrics by name. Metrics that ``dialect`` does not redefine keep their default definition.
 
-    An error inside a metric is raised, not turned into a missing value. Metrics that need what a log does not tell have
-    no value (``sidestep.metrics.unknown``).
+    An error inside a metric is raised, not turned into a missing value. Metrics that need information which is missing
+    from a log have no value (``sidestep.metrics.unknown``).
     """
     chosen = load_metrics(metrics)
     known = set(DIALECTS).union(*(metric.dialects for metric in chosen))

@@ -96,11 +96,11 @@ def goal_distance(record: EpisodeRecord) -> FloatArray:
 
 @once_per_record
 def travel_direction(record: EpisodeRecord) -> FloatArray:
-    """(T+1,) direction in which the robot drives, rad: its heading, or of a holonomic robot the direction of its
+    """(T+1,) direction in which the robot drives, rad: its heading or, for a holonomic robot, the direction of its
     velocity.
 
     A holonomic body's heading says nothing about where it goes. While it stands (below ``STANDING_MPS``) it keeps its
-    last direction, before it first moves it has the direction of that first motion; NaN if it never moves.
+    last direction; before it first moves, it has the direction of that first motion. NaN if it never moves.
     """
     if record.robot.dynamics != "holonomic":
         return np.array(record.robot_pose[:, 2])
@@ -117,8 +117,8 @@ def travel_direction(record: EpisodeRecord) -> FloatArray:
 
 @once_per_record
 def turn_rate(record: EpisodeRecord) -> FloatArray:
-    """(T+1,) how fast the robot turns, rad/s, positive to the left: its recorded turn rate, or of a holonomic robot how
-    fast ``travel_direction`` turns; NaN for k = 0."""
+    """(T+1,) turn rate of the robot, rad/s, positive to the left: the recorded one or, for a holonomic robot, that of
+    ``travel_direction``; NaN for k = 0."""
     rate = np.full(len(record.time), np.nan)
     if record.robot.dynamics != "holonomic":
         rate[1:] = record.robot_velocity[1:, 2]
@@ -143,8 +143,8 @@ def wrap_angle(angle: FloatArray) -> FloatArray:
 
 
 def step_lengths(record: EpisodeRecord) -> FloatArray:
-    """(T,) distance travelled by the reference point in each step, m. From where a robot was put back, it is counted
-    as driven at the recorded velocity."""
+    """(T,) distance travelled by the reference point in each step, m. A step at whose beginning the robot was put back
+    counts as driven at the recorded velocity."""
     move = np.diff(record.robot_pose[:, :2], axis=0)
     length = np.hypot(move[:, 0], move[:, 1])
     carried = carried_steps(record)
@@ -166,7 +166,7 @@ def carried_steps(record: EpisodeRecord) -> IntArray:
 
 
 def present(record: EpisodeRecord) -> BoolArray:
-    """(T+1, N) who is in the world and has a known position."""
+    """(T+1, N) whether each person is in the world and has a known position."""
     return record.person_present & np.isfinite(record.person_position).all(axis=-1)
 
 
@@ -223,7 +223,7 @@ def closest_vehicle_distance(record: EpisodeRecord) -> FloatArray:
 
 @once_per_record
 def obstacle_clearance(record: EpisodeRecord) -> FloatArray:
-    """(T+1,) distance from the robot's surface to the nearest wall edge, m; negative when cut by it, NaN
+    """(T+1,) distance from the robot's surface to the nearest wall edge, m; negative if the edge cuts the robot, NaN
     without walls."""
     if not len(record.walls):
         return np.full(len(record.time), np.nan)
@@ -231,6 +231,6 @@ def obstacle_clearance(record: EpisodeRecord) -> FloatArray:
 
 
 def smallest_per_state(values: FloatArray) -> FloatArray:
-    """(T+1,) minimum over the columns of (T+1, N), ignoring NaN; NaN where a row has nothing else."""
+    """(T+1,) minimum over the columns of (T+1, N), ignoring NaN; NaN for rows without a number."""
     lowest = np.where(np.isnan(values), np.inf, values).min(axis=1, initial=np.inf)
     return np.where(np.isinf(lowest), np.nan, lowest)

@@ -1,4 +1,4 @@
-"""Sidewalks: failures over the way driven, and how people were treated, as SidewalkBench counts them."""
+"""Sidewalks: failures per distance driven, and distances to people, after SidewalkBench."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sidestep.types.record import EpisodeRecord
 INTIMATE_M = 0.45
 """Hall's intimate distance, here from surface to surface."""
 LEAST_WAY_M = 1.0
-"""Rates over a shorter way than this say nothing."""
+"""Shortest distance over which an episode has a rate."""
 LEAST_TOTAL_M = 100.0
 """Distance of all episodes together below which a rate is given as a bound only."""
 
@@ -27,32 +27,32 @@ ALL = COLLISIONS | LANES | FREEZES
 
 
 def count_failures(record: EpisodeRecord, kinds: frozenset[Outcome] = ALL) -> int:
-    """How often one of ``kinds`` happened; a contact that returns within the cool-down is one collision."""
+    """Number of failures of ``kinds``; a contact that returns within the cool-down belongs to the same collision."""
     return sum(outcome in kinds for _, outcome in counted_failures(record.events, record.scenario.rules))
 
 
 @metric("count", "lower", source=f"{SIDEWALKBENCH}, failure counts")
 def failures(record: EpisodeRecord) -> Value:
-    """Number of collisions (a new touch of the same one within rules.collision_cooldown_s of the last contact belongs
-    to the same collision), of times the robot left the ground of rules.stay_on, and of times it stood for
+    """Number of failures: collisions (a new touch of the same one within rules.collision_cooldown_s of the last contact
+    belongs to the same collision), times that the robot left the ground of rules.stay_on, and times that it stood for
     rules.frozen_after_s."""
     return count_failures(record)
 
 
 @metric("count", "lower", source=f"{SIDEWALKBENCH}, out of lane")
 def off_route_count(record: EpisodeRecord) -> Value:
-    """Number of times the robot left the ground of rules.stay_on."""
+    """Number of times that the robot left the ground of rules.stay_on."""
     return count_failures(record, LANES)
 
 
 @metric("count", "lower", source=f"{SIDEWALKBENCH}, freezing")
 def freeze_count(record: EpisodeRecord) -> Value:
-    """Number of times the robot stood for rules.frozen_after_s."""
+    """Number of times that the robot stood for rules.frozen_after_s."""
     return count_failures(record, FREEZES)
 
 
 def _rate(name: str, what: str, kinds: frozenset[Outcome], short: str) -> Metric:
-    """How often ``kinds`` happened per 100 m."""
+    """Metric of the number of ``kinds`` per 100 m."""
 
     @metric(
         "1/100 m",
@@ -60,9 +60,9 @@ def _rate(name: str, what: str, kinds: frozenset[Outcome], short: str) -> Metric
         source=f"{SIDEWALKBENCH}, {short}",
         validity=f"Episodes with at least {LEAST_WAY_M:g} m driven.",
         name=name,
-        definition=f"Number of {what} per 100 m of way that the robot drove itself; where it was carried back to its "
-        "route is not driven. Over many episodes the sums are divided, never the rates averaged; over less than "
-        f"{LEAST_TOTAL_M:g} m in all, a bound is given with the count (docs/statistics.md).",
+        definition=f"Number of {what} per 100 m that the robot drove itself; distance over which it was carried back "
+        "to its route does not count. Over many episodes the sums are divided; the rates are never averaged. Below "
+        f"{LEAST_TOTAL_M:g} m in total, a bound is given with the count (docs/statistics.md).",
     )
     def rate(record: EpisodeRecord) -> Value:
         if (way := series.driven_m(record)) < LEAST_WAY_M:
@@ -74,8 +74,8 @@ def _rate(name: str, what: str, kinds: frozenset[Outcome], short: str) -> Metric
 
 failures_per_100m = _rate("failures_per_100m", "failures", ALL, "FC")
 collisions_per_100m = _rate("collisions_per_100m", "collisions", COLLISIONS, "C")
-off_route_per_100m = _rate("off_route_per_100m", "times the robot left its ground", LANES, "OL")
-freezes_per_100m = _rate("freezes_per_100m", "times the robot froze", FREEZES, "F")
+off_route_per_100m = _rate("off_route_per_100m", "times that the robot left its ground", LANES, "OL")
+freezes_per_100m = _rate("freezes_per_100m", "times that the robot froze", FREEZES, "F")
 
 
 @metric(series.INDICATOR_UNIT, "lower", source=f"{SIDEWALKBENCH}, pedestrian collision rate", distance="surface")
@@ -93,7 +93,7 @@ def pedestrian_contact(record: EpisodeRecord) -> Value:
     distance="centre",
 )
 def success_pedestrian_distance(record: EpisodeRecord) -> Value:
-    """Least distance from the robot's reference point to the centre of any person at any time."""
+    """Smallest distance from the robot's reference point to the centre of any person at any time."""
     if record.outcome is not Outcome.SUCCESS:
         return "the episode did not succeed"
     return smallest(series.pedestrian_centre_distance(record), NOBODY)

@@ -1,8 +1,9 @@
-"""The metrics as the public SocNavBench program computes them, where that differs from its paper.
+"""The dialect ``socnavbench-code``: metrics as the public SocNavBench program computes them, if it differs from its
+paper.
 
 The program works on positions alone: velocities are differences of positions, distances are between centres.
-Where it writes a number for "no value" (-1 for no time to collision, 0 for a first frame without pedestrians)
-there is no value here.
+If it writes a number for "no value" (-1 for no time to collision, 0 for a first frame without pedestrians), the
+metric has no value here.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ROBOT_RADIUS_M = 0.2
 
 
 def contacts(record: EpisodeRecord) -> list[Event]:
-    """Collisions found again in the tracks: centres nearer than 0.40 m, a person at most once per second."""
+    """Collisions recomputed from the tracks: centres nearer than 0.40 m, each person at most once per second."""
     close = series.pedestrian_centre_distance(record) < COLLISION_DISTANCE_M
     found = []
     for person in range(len(record.person_id)):
@@ -40,14 +41,13 @@ def contacts(record: EpisodeRecord) -> list[Event]:
 
 
 def pedestrian_collisions(record: EpisodeRecord) -> Value:
-    """Collisions found again in the tracks: centres nearer than 0.40 m, each person counted at most once per
-    second, again every second while the contact lasts."""
+    """Number of collisions recomputed from the tracks: centres nearer than 0.40 m, each person counted at most once
+    per second, and again every second while the contact lasts."""
     return len(contacts(record))
 
 
 def outcome(record: EpisodeRecord) -> Outcome:
-    """The record's outcome, decided again with the collisions found again in the tracks in place of the
-    recorded ones."""
+    """The record's outcome if the recorded collisions are replaced by those recomputed from the tracks."""
     recorded = [e for e in record.events if outcome_of_event(e) is Outcome.PEDESTRIAN_COLLISION]
     found = contacts(record)
     if bool(recorded) == bool(found):
@@ -57,12 +57,12 @@ def outcome(record: EpisodeRecord) -> Outcome:
 
 
 def make_outcome_indicator(wanted: Outcome) -> Function:
-    """The function that answers 1 if the outcome with the program's collisions is ``wanted``."""
+    """The function that returns 1 if the outcome with the program's collisions is ``wanted``."""
 
     def outcome_indicator(record: EpisodeRecord) -> Value:
         return outcome(record) is wanted
 
-    outcome_indicator.__doc__ = "The outcome is decided again with collisions at centre distances below 0.40 m."
+    outcome_indicator.__doc__ = "The outcome is recomputed with collisions at centre distances below 0.40 m."
     return outcome_indicator
 
 
@@ -73,8 +73,8 @@ def path_length_ratio(record: EpisodeRecord) -> Value:
 
 
 def path_irregularity(record: EpisodeRecord) -> Value:
-    """Mean angle between the vector to the goal and the position vector from the map's origin (a slip for the
-    heading); after a success the last position stands for the goal."""
+    """Mean angle between the vector to the goal and the position vector from the map's origin (by mistake for
+    the heading); after a success the last position is used as the goal."""
     positions = record.robot_pose[:, :2]
     goal = positions[-1] if outcome(record) is Outcome.SUCCESS else np.array(record.scenario.ego.goal)
     to_goal = goal - positions
@@ -84,13 +84,13 @@ def path_irregularity(record: EpisodeRecord) -> Value:
 
 
 def goal_traversal_ratio(record: EpisodeRecord) -> Value:
-    """|p_T - goal| / |p_0 - goal| for every episode, also those that reached the goal."""
+    """|p_T - goal| / |p_0 - goal| for every episode, including those that reached the goal."""
     distance = series.goal_distance(record)
     return float(distance[-1] / distance[0]) if distance[0] > 0 else STARTS_AT_GOAL
 
 
 def _derivative(record: EpisodeRecord, order: int) -> FloatArray:
-    """(T+1-order,) magnitude of the order-th difference of the positions over the step to that power."""
+    """(T+1-order,) magnitude of the order-th difference of the positions, divided by that power of the step."""
     values = record.robot_pose[:, :2]
     for _ in range(order):
         values = np.diff(values, axis=0) / record.step_s
@@ -106,7 +106,7 @@ def make_motion_statistic(quantity: str, statistic: str) -> Function:
         return summary(_derivative(record, order), f"the episode has fewer than {order} steps")
 
     motion_statistic.__doc__ = (
-        f"Difference number {order} of the positions over the step to that power, not recorded velocities."
+        f"From differences of order {order} of the positions, divided by that power of the step, not from velocities."
     )
     return motion_statistic
 
@@ -124,7 +124,7 @@ def nobody(record: EpisodeRecord) -> BoolArray:
 
 
 def closest_distances(record: EpisodeRecord) -> FloatArray:
-    """(T+1,) centre distance to the closest person, the last value again in frames without people."""
+    """(T+1,) centre distance to the closest person, with the last value repeated in frames without people."""
     return _repeat_last(series.smallest_per_state(series.pedestrian_centre_distance(record)), nobody(record))
 
 
@@ -140,8 +140,8 @@ def average_closest_distance(record: EpisodeRecord) -> Value:
 
 
 def times_to_collision(record: EpisodeRecord) -> FloatArray:
-    """(T+1,) smallest positive (d - 0.2 m) / closing speed, the last value again in frames without people;
-    NaN if none.
+    """(T+1,) smallest positive (d - 0.2 m) / closing speed, with the last value repeated in frames without
+    people; NaN if there is none.
 
     d is between centres and a lateral miss is ignored. The person's velocity is the last difference of
     positions (0 in the first frame), the robot's the one before, as in the program; it begins with state 2,
@@ -167,7 +167,7 @@ def times_to_collision(record: EpisodeRecord) -> FloatArray:
 
 
 def _repeat_last(values: FloatArray, where: BoolArray) -> FloatArray:
-    """The value before in place of each value ``where`` the mask holds; none before the first."""
+    """``values`` with those in which ``where`` is true replaced by the one before; NaN before the first."""
     last = np.maximum.accumulate(np.where(where, -1, np.arange(len(values))))
     return np.where(last >= 0, values[np.maximum(last, 0)], np.nan)
 

@@ -1,6 +1,6 @@
 """The publications that define the metrics (a short name to cite and the full reference), and the dialects: other
-published definitions of the same metrics. A dialect is one module of functions, which the metrics that it
-redefines name; all other metrics keep their default definition.
+published definitions of the same metrics. A dialect is one module of functions, to which the
+metrics that it redefines refer; all other metrics keep their default definition.
 """
 
 from __future__ import annotations

@@ -277,7 +277,7 @@ def wilcoxon_p(difference: FloatArray, clusters: IntArray | None = None) -> floa
 
 def holm(p: Sequence[float | None]) -> list[float | None]:
     """The p-values corrected for their number (Holm, Scandinavian Journal of Statistics 6, 1979): the k-th smallest of
-    m times m - k + 1, never falling. What has none is no comparison and does not count."""
+    m times m - k + 1, never falling. A pair without a p-value is no comparison and does not count."""
     order = sorted((value, index) for index, value in enumerate(p) if value is not None)
     corrected: list[float | None] = [None] * len(p)
     reached = 0.0

@@ -1,7 +1,7 @@
-"""Metrics of records that are made of logs, which do not tell everything a simulated episode does.
+"""Metrics of records that are made from logs, which contain less information than simulated episodes.
 
-``scenario.notes["log"]["unknown"]`` lists what a log does not tell. A metric that needs it has no value and the reason
-says what is missing, so that no number is made up. Records of simulated episodes have no such note.
+``scenario.notes["log"]["unknown"]`` lists what is missing from a log. A metric that needs it has no value, and the
+reason says what is missing, so that no number is made up. Records of simulated episodes have no such note.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ REASONS: dict[str, tuple[str, frozenset[str]]] = {
 
 
 def why_unknown(record: EpisodeRecord, metric: str) -> str:
-    """Why ``metric`` has no value in a record of a log; empty if nothing that it needs is missing."""
+    """Why ``metric`` has no value in a record of a log; empty if the log contains all that it needs."""
     note = record.scenario.notes.get(NOTE)
     missing = note.get("unknown", ()) if isinstance(note, dict) else ()
     if not isinstance(missing, Iterable):

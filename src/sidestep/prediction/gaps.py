@@ -222,8 +222,8 @@ def choose_scenes(data: Interactions, encounters: Sequence[Encounter]) -> tuple[
     """An encounter in which the driver brakes, and one in which the driver does not; None where there is no such.
 
     Braking: the speed falls by 20 to 80 % until the pedestrian leaves, and the gap without braking is smaller. Not
-    braking: the speed stays within 15 %. Of each kind the one whose gap is nearest to the median, at walking pace or
-    more and with a second to see before the corridor is entered.
+    braking: the speed stays within 15 %. The one of each kind is chosen whose gap is nearest to the median, at walking
+    pace or more and with a second to see before the corridor is entered.
     """
     places = path_places(data)
     median = summarise_gaps(encounters).quartiles[1]

@@ -159,7 +159,7 @@ def violation_probability(
 
     ``motion`` has shape (N, H) or (H,): where the vehicle is at the horizons. Mixtures: closed form with the zone's
     polygon. Samples: the weight of those in the zone. ``crossings``: zebra crossings that extend the zone where it
-    meets them (``zones.join_crossings``).
+    meets them (``comfort_zone.join_crossings``).
     """
     begin, end = zone.extent(motion, body_m)
     if crossings:

@@ -141,8 +141,3 @@ def working_points(
         low, high = min(low, each.threshold), max(high, each.threshold)
         found.append(WorkingPoint(seconds, each.threshold, low, high, alarmed, ranking.negatives, clusters))
     return found
-
-
-def thresholds_of(scores: Scores, alarms: float = 1.0) -> FloatArray:
-    """(H,) the thresholds alone."""
-    return np.array([each.threshold for each in working_points(scores, alarms)])

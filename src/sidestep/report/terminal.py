@@ -161,7 +161,7 @@ def _who_observes(document: dict[str, Any], pair: dict[str, Any]) -> str:
 
 
 def _print_ranking(suite: str, found: dict[str, Any], console: Console) -> None:
-    """One line per metric in which policies can be told apart."""
+    """One line per metric in which policies differ."""
     lines = []
     for name, ranking in found["metrics"].items():
         if any(each["rank"] > 1 for each in ranking):

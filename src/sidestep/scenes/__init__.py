@@ -9,5 +9,5 @@
 ``compile``     a ``SceneSpec`` to the arrays of a ``CompiledScene``; ``distance_field`` samples how far walls are
 ``free_space``  whether a body fits at a point, and the shortest path to another
 
-People, vehicles and robots come on top in ``crowd``, ``traffic`` and ``robots``.
+People, vehicles and robots come on top in ``sidestep.simulation``.
 """

@@ -1,6 +1,6 @@
 """The rules of the road as arrays for the referee's kernel (``kernels.road_rules``), and the kernel's verdicts as
 events: markings that wheels cross, lanes that are left, and the side on which an area is left. These events follow from
-the poses alone (:func:`judge_poses`)."""
+the poses alone."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 from sidestep._util import exact
 from sidestep.errors import BadInput
 from sidestep.interfaces import Sensor, SensorContext, SensorView
-from sidestep.kernels import layout, road_rules
+from sidestep.kernels import road_rules
 from sidestep.kernels.layout import RoadLines
-from sidestep.types import CompiledScene, Event, Footprint, RobotSpec, Scenario
+from sidestep.types import CompiledScene, Event, Footprint, RobotSpec
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import ExitRule, Outcome, Rules, Side
 from sidestep.types.road import MarkingKind, Roads
@@ -158,24 +158,6 @@ def _wrong_exit(rule: ExitRule, side: Side, beside: float, angle: float, time: f
     if abs(beside) > rule.lateral_m:
         return Event(time, "wrong_exit", side, beside, f"{abs(beside):.2f} m beside the lane")
     return Event(time, "wrong_exit", side, angle, f"{abs(angle) * 57.29577951308232:.1f} degrees off the lane")
-
-
-def judge_poses(scenario: Scenario, spec: RobotSpec, poses: FloatArray) -> list[Event]:
-    """The events of a whole episode from its poses (T + 1, 3), as the referee noted them while it ran."""
-    rules = scenario.rules
-    roads = Roads() if isinstance(scenario.scene, str) or scenario.scene.roads is None else scenario.scene.roads
-    lines, (road,) = road_bank([CompiledRoads(*marking_segments(roads), lane_pieces(roads))])
-    body = np.zeros((layout.BODY_ROWS, 2))
-    body[layout.WHEELS], body[layout.MIDDLE, 0] = wheel_places(spec), body_middle(spec.footprint)
-    packed = pack_road_rules(rules)
-    mark, note = np.zeros(road_rules.ROAD_MARKS, np.int32), np.zeros(road_rules.ROAD_NOTES)
-    x, y, heading = poses[0].tolist()
-    road_rules.begin_road(x, y, heading, mark, note)
-    events: list[Event] = []
-    for k, (x, y, heading) in enumerate(poses[1:].tolist(), start=1):
-        news = road_rules.judge_road(x, y, heading, body, rules.step_s, packed, lines, road, mark, note)
-        events += road_events(news, mark, note, rules.exit, k * rules.step_s)
-    return events
 
 
 class LaneMarkingSensor(Sensor):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 
-from sidestep.errors import MissingExtra
+from sidestep.errors import MissingExtra, SidestepError
 from sidestep.registry import names
 from sidestep.studies.access import SESSION_S, Refused, is_password, is_signed, sign
 from sidestep.studies.administration import (
@@ -154,9 +154,7 @@ def _creation_routes(site: Site) -> APIRouter:
                 raise Refused(400, "the two passwords differ")
             study = with_suite_texts(only_installed(parse_study(text, "study")))
             info = site.store.create(study, load_questionnaire(study.questionnaire), fields.get("password", ""))
-        except Exception as error:
-            if not isinstance(error, Refused | ValueError) and type(error).__module__ != "sidestep.errors":
-                raise
+        except (SidestepError, ValueError) as error:
             return site.page("new", 400, language="en", text=text, problem=str(error), given=given)
         return _enter(site, info, begin_session(site.store, info))
 

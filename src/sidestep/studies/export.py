@@ -21,7 +21,6 @@ from sidestep._util.writing import write_whole
 from sidestep.studies.access import Refused
 from sidestep.studies.database import AnswerRow, EpisodeRow, ParticipantRow, TrialRow
 from sidestep.studies.order import blinding_letters
-from sidestep.studies.ratings.participation import without_flagged
 from sidestep.studies.ratings.table import COLUMNS, HUMAN, Ratings, make_ratings, write_ratings
 from sidestep.studies.store import Store, StudyInfo
 
@@ -69,13 +68,6 @@ class StudyData:
     def document(self) -> dict[str, Any]:
         """All of it as plain data; see ``study_document``."""
         return study_document(self.store, self.info)
-
-
-def ratings_of(store: Store, name: str, *, flagged: bool = False) -> Ratings:
-    """The ratings of a study: the newest answer to every item of runs that are done. ``flagged``: also those of walks
-    that do not count (see ``conduct``)."""
-    ratings = StudyData(store, store.study(name)).ratings
-    return ratings if flagged else without_flagged(ratings)
 
 
 def _about_columns(info: StudyInfo) -> list[str]:

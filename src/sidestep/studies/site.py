@@ -16,6 +16,8 @@ from time import monotonic
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from sidestep._util.web import is_own_host, is_same_origin
 from sidestep.errors import BadInput, MissingExtra, printable
 from sidestep.studies.access import RateLimit, Refused
@@ -171,7 +173,7 @@ class Site:
         log.warning("refused %d %s %s: %s", status, request.method, printable(where, 80), log_text(error))
         try:
             language = self.language(request)
-        except Exception:  # the database is away
+        except SQLAlchemyError:  # the database is away
             language = "en"
         message = error_in(language, error)
         if request.url.path.endswith(("/answer", "/progress", "/played")):

@@ -17,6 +17,8 @@ from sidestep.studies.walk_worker import WalkOrder
 PAUSE_S = 0.1
 """Seconds between two walks that begin, in which the other walks are stepped."""
 
+STOPPED = "the simulation has stopped; the walk starts over"
+
 _Due = tuple[str, dict[str, Any], "asyncio.Future[tuple[str, bool]]"]
 
 
@@ -55,7 +57,7 @@ class Workers:
             if self._executors[worker] is executor:
                 log.error("a walk worker has died and is replaced")
                 self._executors[worker] = self._make()
-            raise Refused(503, "the simulation has stopped; the walk starts over") from None
+            raise Refused(503, STOPPED) from None
 
     async def begin(self, worker: int, key: str, order: WalkOrder) -> tuple[str, str, float]:
         """Begin a walk; what the page draws, the first state and the length of a step, s.
@@ -81,8 +83,11 @@ class Workers:
             self._due[worker] = []
             try:
                 states = await self.call(worker, walk_worker.step_all, [each[:2] for each in due])
-            except Exception as error:
+            except Refused as error:
                 states = [str(error)] * len(due)
+            except Exception:  # a mistake of ours: nobody may wait for ever
+                log.exception("a step of walks has failed")
+                states = [STOPPED] * len(due)
             for (_, _, result), state in zip(due, states, strict=True):
                 if result.done():  # given up
                     continue

@@ -124,8 +124,8 @@ class Socnav(OptionSuite):
     summary: str = "33 episodes among recorded pedestrians (ETH, hotel, university, Zara), or synthetic crowds"
 
     def scenarios(self) -> tuple[Scenario, ...]:
-        """All 33 in the order of the published list; the one that equals another is tagged ``duplicate``. Of the test
-        split: 151 windows, recording by recording."""
+        """All 33 in the order of the published list; the one that equals another is tagged ``duplicate``. The
+        test split has 151 windows, recording by recording."""
         if self.options.split == "test":
             return tuple(self._test_scenario(window) for window in held_out_data().windows)
         return tuple(self._published_scenario(episode) for episode in socnav_data().episodes)

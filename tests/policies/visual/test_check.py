@@ -15,7 +15,7 @@ pytest.importorskip("onnx", reason=reason_missing("onnx"))
 
 from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.policies.visual import VisualPolicy
+from sidestep.policies.visual import VisualPolicy, runner
 from sidestep.policies.visual.model_files import load_spec
 from tests.policies.visual.nets import Shapes, net_for, save, straight_ahead, write_net
 
@@ -59,7 +59,8 @@ def test_inputs_that_are_missing_too_many_or_called_otherwise(tmp_path: Path) ->
 
 
 def test_open_lengths_are_tried(tmp_path: Path) -> None:
-    VisualPolicy(model="vint", file=vint(tmp_path, obs_img=(("batch", None, None, None), "float32")))
+    policy = VisualPolicy(model="vint", file=vint(tmp_path, obs_img=(("batch", None, None, None), "float32")))
+    assert policy._runner.main.sha256 in {tried for tried, *_ in runner._checked}
 
 
 def test_wrong_outputs(tmp_path: Path) -> None:

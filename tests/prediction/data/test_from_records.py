@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.prediction.data.assemble import assemble, crosses_road, join
+from sidestep.prediction.data.assemble import assemble, crosses_road
 from sidestep.prediction.data.from_records import interactions_of, place_of
 from sidestep.types import EpisodeRecord, Footprint, RobotLimits, RobotPlacement, RobotSpec, Scenario
 from sidestep.types.interactions import GroundMap, Interactions
 from sidestep.types.scene import Region, SceneSpec
-from tests.prediction.data.made import drawn, same
 from tests.records.example import example_record
 
 STREET = SceneSpec(
@@ -167,20 +166,6 @@ def test_across_is_away_from_the_kerb() -> None:
     assert not walk((5, 7), (5, 5.5), (30, 5.5))  # along the gutter
     assert walk((10, 1), (10, 4))  # no kerb seen
     assert not walk((5, 1), (20, 1))
-
-
-def test_join_shifts_frames_clips_and_maps() -> None:
-    a, b = drawn(1, 3, 2, 1), drawn(2, 4, 1, 2)
-    both = join([a, b])
-    assert len(both) == 7
-    assert same(join([a]), a)
-    second = both.choose(np.arange(3, 7))
-    row, clip = int(second.start[1]), int(second.clip[1])
-    assert both.position[row].tolist() == b.position[int(b.start[1])].tolist()
-    assert both.clips[clip].name == b.clips[int(b.clip[1])].name
-    assert both.clips[clip].ground in (-1, b.clips[int(b.clip[1])].ground + 1)
-    with pytest.raises(BadInput, match="different time steps"):
-        join([a, replace(b, step_s=0.2)])
 
 
 def test_nothing_at_all() -> None:

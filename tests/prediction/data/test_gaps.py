@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.prediction.data.assemble import assemble, join
+from sidestep.prediction.data.assemble import assemble
 from sidestep.prediction.data.from_records import tracks_of_record
-from sidestep.prediction.data.vci import load_vci_dut
+from sidestep.prediction.data.vci import VCI_DUT, load_vci
 from sidestep.prediction.gaps import choose_scenes, find_encounters, make_scene, summarise_gaps, time_gap
 from sidestep.types.interactions import Interactions
 from tests.needs import skip_without_data
@@ -143,19 +143,19 @@ def assert_same(data: Interactions, least: int) -> None:
 
 @skip_without_data("vci_dut")
 def test_equal_to_plain_python_on_recorded_encounters() -> None:
-    data = load_vci_dut()
+    data = load_vci(VCI_DUT)
     chosen = sorted({each.track for each in find_encounters(data)})[:55]
     beside = [track for track in range(0, len(data), 20) if track not in chosen]
     assert_same(data.choose(np.array(chosen + beside)), least=50)
 
 
 def test_equal_to_plain_python_on_generated_tracks() -> None:
-    data = join([assemble([tracks_of_record(street_record(seed=seed))]) for seed in (1, 2)])
+    data = assemble(tracks_of_record(street_record(seed=seed)) for seed in (1, 2))
     assert_same(data, least=2)
 
 
 @skip_without_data("vci_dut")
 def test_distribution_of_vci_dut() -> None:
-    summary = summarise_gaps(find_encounters(load_vci_dut()))
+    summary = summarise_gaps(find_encounters(load_vci(VCI_DUT)))
     assert (summary.encounters, summary.without_gap) == (119, 0)
     assert summary.quartiles == pytest.approx((1.73, 2.95, 4.91), abs=0.01)

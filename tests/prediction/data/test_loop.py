@@ -19,7 +19,7 @@ from sidestep.prediction.bootstrap import HEADLINES, Bootstrap, ResampledMetric
 from sidestep.prediction.loop import DRIVER, HUMAN, LoopEpisode, LoopPredictor, drive_all, measure_drive
 from sidestep.prediction.loop_summary import correlate, loop_document, rho_interval, spearman, summarise_drives
 from sidestep.prediction.loop_tables import correlation_table, draw_loop, loop_table
-from sidestep.prediction.working_points import WorkingPoint, thresholds_of
+from sidestep.prediction.working_points import WorkingPoint, working_points
 from sidestep.report.table_writer import markdown
 from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
@@ -157,14 +157,14 @@ def test_tables_and_picture() -> None:
 
 def test_fewer_alarms_need_higher_thresholds() -> None:
     scores = example(tracks=200)
-    allowed, tenth = thresholds_of(scores), thresholds_of(scores, 0.1)
+    allowed, tenth = (np.array([each.threshold for each in working_points(scores, alarms)]) for alarms in (1.0, 0.1))
     assert (tenth >= allowed).all()
     assert (tenth > allowed).any()
     for h, rate in enumerate((0.025, 0.05, 0.10, 0.15)):
         outside = np.round(scores.p_zone[~scores.in_zone[:, h], h], 9)  # all are relevant and known here
         assert (outside > allowed[h]).mean() <= rate + 1e-9 < (outside >= allowed[h]).mean()
     with pytest.raises(BadInput, match="no threshold for"):
-        thresholds_of(replace(scores, in_zone=np.zeros_like(scores.in_zone)))
+        working_points(replace(scores, in_zone=np.zeros_like(scores.in_zone)))
 
 
 class BrakesForNothing(AnticipatoryDriver):

@@ -10,7 +10,7 @@ import pytest
 from sidestep.errors import BadInput
 from sidestep.prediction.data.attributes import add_attributes
 from sidestep.prediction.data.recorded import load_ind
-from sidestep.prediction.data.vci import VCI_CITR, load_vci, load_vci_dut, recognise, vci_source
+from sidestep.prediction.data.vci import VCI_CITR, VCI_DUT, load_vci, recognise, vci_source
 from sidestep.prediction.gaps import find_encounters
 from sidestep.types.interactions import Interactions
 from tests.needs import skip_without_data
@@ -32,7 +32,7 @@ def write_vci_dut(folder: Path, skip: tuple[int, ...] = ()) -> None:
 
 def test_vci_dut_is_resampled(tmp_path: Path) -> None:
     write_vci_dut(tmp_path)
-    data = load_vci_dut(tmp_path)
+    data = load_vci(VCI_DUT, tmp_path)
     assert (len(data), len(data.clips)) == (1, 1)  # the parked vehicle has no clip
     clip = data.clips[0]
     assert (clip.name, clip.place, clip.origin, clip.ground) == ("vci_dut/a/0", "shared", "recorded", -1)
@@ -51,9 +51,9 @@ def test_vci_dut_is_resampled(tmp_path: Path) -> None:
 
 def test_gaps_in_the_frames_cut_a_track(tmp_path: Path) -> None:
     write_vci_dut(tmp_path, skip=tuple(range(120, 126)))
-    assert len(load_vci_dut(tmp_path)) == 1  # 0.29 s are interpolated
+    assert len(load_vci(VCI_DUT, tmp_path)) == 1  # 0.29 s are interpolated
     write_vci_dut(tmp_path, skip=tuple(range(120, 136)))
-    data = load_vci_dut(tmp_path)
+    data = load_vci(VCI_DUT, tmp_path)
     assert data.person.tolist() == [5, 5]
     first = data.begin_s[0] + 0.1 * (data.stop[0] - data.start[0] - 1)
     assert first <= 119 / FPS
@@ -78,20 +78,20 @@ def test_bad_lines_are_named(tmp_path: Path, name: str, line: int, text: str, to
     lines[line - 1] = text
     path.write_text("\n".join(lines))
     with pytest.raises(BadInput) as caught:
-        load_vci_dut(tmp_path)
+        load_vci(VCI_DUT, tmp_path)
     assert str(caught.value).startswith(str(path) + told)
 
 
 def test_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInput, match=r"no \*_traj_veh_filtered\.csv"):
-        load_vci_dut(tmp_path)
+        load_vci(VCI_DUT, tmp_path)
     write_vci_dut(tmp_path)
     (tmp_path / "a_traj_ped_filtered.csv").unlink()
     with pytest.raises(BadInput, match=r"a_traj_ped_filtered\.csv: no such file"):
-        load_vci_dut(tmp_path)
+        load_vci(VCI_DUT, tmp_path)
     monkeypatch.setenv("SIDESTEP_DATA", str(tmp_path))
     with pytest.raises(BadInput, match="set SIDESTEP_DATA to a folder that holds vci_dut"):
-        load_vci_dut()
+        load_vci(VCI_DUT)
 
 
 def write_golf_cart(folder: Path, fps: float = 29.97, name: str = "front_interaction_01") -> None:
@@ -121,7 +121,7 @@ def test_the_golf_cart_of_vci_citr(tmp_path: Path) -> None:
 def test_the_wrong_rate_is_refused(tmp_path: Path) -> None:
     write_golf_cart(tmp_path)
     with pytest.raises(BadInput) as caught:
-        load_vci_dut(tmp_path)
+        load_vci(VCI_DUT, tmp_path)
     told = str(caught.value)
     assert told.startswith(str(tmp_path / "front_interaction_01_traj_ped_filtered.csv"))
     assert "0.80 times as far" in told  # 23.98 / 29.97
@@ -248,7 +248,7 @@ def test_attributes_of_nobody(recorded: Interactions, tmp_path: Path) -> None:
 
 @skip_without_data("vci_dut")
 def test_the_real_vci_dut() -> None:
-    data = load_vci_dut()
+    data = load_vci(VCI_DUT)
     assert (len(data), len(data.clips)) == (1001, 23)
     assert (data.passes == 1).sum() == 119
     walked = np.diff(data.position, axis=0)[np.diff(data.track_of) == 0]

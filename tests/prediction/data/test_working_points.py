@@ -14,7 +14,7 @@ from sidestep.prediction.data.samples import make_samples
 from sidestep.prediction.forecasts import forecast_samples
 from sidestep.prediction.predictors.constant_velocity import ConstantVelocity
 from sidestep.prediction.scores import score_forecast
-from sidestep.prediction.working_points import driver_scores, on_crossing, thresholds_of, working_points
+from sidestep.prediction.working_points import driver_scores, on_crossing, working_points
 from sidestep.scenes.compile import compile_scene
 from sidestep.types import Task
 from sidestep.types.forecast import SampleForecast
@@ -108,8 +108,8 @@ def test_calibration_with_crossings_limits_alarms_on_them() -> None:
     scores = driver_scores(samples, forecast, plain)
     allowed = 0.1 * 0.05  # a tenth of the false positives of IRS at 2 s
     rows = scores.relevant & scores.known[:, 1] & ~scores.in_zone[:, 1]
-    assert (scores.p_zone[rows, 1] > thresholds_of(scores, 0.1)[1]).mean() <= allowed
-    assert (scores.p_zone[rows, 1] > thresholds_of(plain, 0.1)[1]).mean() > 4 * allowed
+    assert (scores.p_zone[rows, 1] > working_points(scores, 0.1)[1].threshold).mean() <= allowed
+    assert (scores.p_zone[rows, 1] > working_points(plain, 0.1)[1].threshold).mean() > 4 * allowed
 
 
 def test_a_working_point_says_what_it_rests_on() -> None:

@@ -145,4 +145,6 @@ def test_a_column_map_in_a_file(tmp_path: Path) -> None:
     log = table(tmp_path / "lab.csv", 1.0)
     (tmp_path / "map.yaml").write_text("{time: t, id: agent, x: px, y: py, kind: type}", encoding="utf-8")
     out = ("--out", str(tmp_path / "run"), "--format", "csv")
-    run("import", str(log), *out, "--columns", str(tmp_path / "map.yaml"))
+    imported = json.loads(run("import", str(log), *out, "--columns", str(tmp_path / "map.yaml"), "--json"))
+    assert imported["policies"]["logged"]["episodes"] == 1
+    assert "robot: r" in " ".join(imported["imported"]["said"])

@@ -152,14 +152,14 @@ def test_a_unix_socket_is_private_and_removed(suite: Path, tmp_path: Path) -> No
     path = tmp_path / "here.sock"
     host = SidestepHost(f"unix:{path}")
     assert path.stat().st_mode & 0o077 == 0
-    with pytest.raises(BadInput, match="somebody already listens"):
+    with pytest.raises(BadInput, match="already listens"):
         SidestepHost(f"unix:{path}")
     client = Client(lambda: run_client(Ahead(), f"unix:{path}"))
     run_host(host, suite, tmp_path / "run", limit=1)
     client.join()
     assert not path.exists()
     path.write_text("mine")
-    with pytest.raises(BadInput, match="is no socket"):
+    with pytest.raises(BadInput, match="not a socket"):
         SidestepHost(f"unix:{path}")
     assert path.read_text() == "mine"
 
@@ -186,12 +186,12 @@ def test_another_version_is_told_both_versions(suite: Path, tmp_path: Path) -> N
     [
         ({"needs": ["pedestrains"]}, "did you mean 'pedestrians'"),
         ({"name": "../../etc"}, "name is 1 to 64"),
-        ({"needs": None}, "must say what the policy needs"),
+        ({"needs": None}, "what the policy needs"),
         ({"dynamics": "hovercraft"}, "holonomic, unicycle"),
         ({"camera": 3}, "camera must be"),
         ({"role": "benchmark"}, "role 'policy'"),
         ({"token": "wrong"}, "wrong or missing token"),
-        ({"type": "act"}, "first message must be a hello"),
+        ({"type": "act"}, "must be a hello"),
     ],
 )
 def test_what_a_host_refuses(hello: dict[str, Any], reason: str, suite: Path, tmp_path: Path) -> None:
@@ -210,9 +210,9 @@ def test_what_a_host_refuses(hello: dict[str, Any], reason: str, suite: Path, tm
 
 
 def test_a_token_is_required_off_this_machine() -> None:
-    with pytest.raises(BadInput, match="a token is required"):
+    with pytest.raises(BadInput, match="a token"):
         SidestepHost("0.0.0.0:0")
-    with pytest.raises(ValueError, match="a token is required"):
+    with pytest.raises(ValueError, match="a token"):
         serve_policy(Ahead(), "0.0.0.0:0")
     SidestepHost("0.0.0.0:0", token="x").close("done")
     assert same_token("x", "x")

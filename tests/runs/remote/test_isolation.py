@@ -66,21 +66,21 @@ class Sin:
     act_limit_s: float = 0.5
 
 
-LATE = "did not answer within its limit of 0.5 s"
+LATE = "limit of 0.5 s"
 SINS = {
     "segfault": Sin("ctypes.string_at(0)", "SIGSEGV"),
     "abort": Sin("os.abort()", "SIGABRT"),
-    "hard_exit": Sin("os._exit(7)", "the policy ended its process: exit code 7"),
+    "hard_exit": Sin("os._exit(7)", "exit code 7"),
     "exit": Sin("sys.exit(3)", "SystemExit: 3"),
     "memory": Sin(
         "kept = []\nwhile True:\n    kept.append(b'x' * 5_000_000)\n    time.sleep(0.01)",
-        "the policy used more than 400 MB of memory (--limit-memory)",
+        "(--limit-memory)",
         {"memory_bytes": 400_000_000},
         60.0,
     ),
     "memory_of_a_child": Sin(
         "subprocess.run([sys.executable, '-c', 'kept = b\"x\" * 400_000_000; import time; time.sleep(1000)'])",
-        "the policy used more than 400 MB of memory (--limit-memory)",
+        "(--limit-memory)",
         {"memory_bytes": 400_000_000},
         60.0,
     ),
@@ -88,34 +88,32 @@ SINS = {
     "deadlock": Sin("lock = threading.Lock()\nlock.acquire()\nlock.acquire()", LATE),
     "native_loop": Sin(
         "re.match('(a+)+$', 'a' * 60 + 'b')",  # holds the interpreter's lock
-        "the policy used more than 0.5 s of processor time in an episode (--limit-cpu)",
+        "(--limit-cpu)",
         {"cpu_s": 0.5},
         60.0,
     ),
     "busy_children": Sin(
         "subprocess.run(['sh', '-c', 'while :; do :; done'])",
-        "the policy used more than 0.5 s of processor time in an episode (--limit-cpu)",
+        "(--limit-cpu)",
         {"cpu_s": 0.5},
         60.0,
     ),
-    "always_slow": Sin(
-        "time.sleep(0.3)", "the policy took more than 1 s in an episode (--limit-wall)", {"wall_s": 1.0}, 60.0
-    ),
+    "always_slow": Sin("time.sleep(0.3)", "(--limit-wall)", {"wall_s": 1.0}, 60.0),
     "endless_output": Sin(
         "while True:\n    os.write(1, b'spam ' * 1000)",
-        "the policy printed more than 5 MB in an episode (--limit-output)",
+        "(--limit-output)",
         {"output_bytes": 5_000_000},
         60.0,
     ),
     "endless_errors": Sin("while True:\n    print('spam', file=sys.stderr)", LATE),
     "kills_its_parent": Sin(
         "os.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(1000)",
-        "the process that watches over the policy was ended: SIGKILL",
+        "was ended: SIGKILL",
     ),
     "stops_its_parent": Sin("os.kill(os.getppid(), signal.SIGSTOP)\ntime.sleep(1000)", LATE),
     "fork_bomb": Sin(
         "for _ in range(7):\n    os.fork()\n    time.sleep(0.2)",
-        "the policy had more than 20 processes (--limit-processes)",
+        "(--limit-processes)",
         {"processes": 20},
         60.0,
     ),
@@ -276,7 +274,7 @@ def test_sizes(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "GB", "-1GB", "4 GBs", "1e9", "nan"])
 def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match=r"--limit-memory .*: must be a size such as 500MB"):
+    with pytest.raises(BadInput, match=r"--limit-memory .*500MB"):
         parse_size(text, "--limit-memory")
 
 
@@ -308,7 +306,7 @@ def test_the_command_line_takes_limits(suite: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--limit-memory", "lots"], "--limit-memory 'lots': must be a size"),
+        (["--limit-memory", "lots"], "--limit-memory 'lots'"),
         (["--limit-memory", "1MB"], "memory_bytes"),
         (["--limit-cpu", "0"], "cpu_s"),
         (["--debug", "--isolate"], "leave out --isolate"),

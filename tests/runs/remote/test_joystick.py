@@ -139,7 +139,7 @@ def test_collisions_are_told(prefix: Path, suite: Path, tmp_path: Path) -> None:
 
 def test_a_served_run_says_that_it_cannot_be_run_again(prefix: Path, suite: Path, tmp_path: Path) -> None:
     serve_joystick(JoystickClient(str(prefix), one_position), prefix, suite, tmp_path / "run", limit=1)
-    with pytest.raises(BadInput, match=r"'remote:theirs' came over a socket .* cannot be run again"):
+    with pytest.raises(BadInput, match=r"'remote:theirs' .* cannot be run again"):
         verify_run(tmp_path / "run")
 
 
@@ -289,7 +289,7 @@ def test_a_client_that_stays_away_costs_all_that_is_left(
 
 def test_one_host_per_prefix(prefix: Path) -> None:
     host = JoystickHost(str(prefix))
-    with pytest.raises(BadInput, match="somebody already listens"):
+    with pytest.raises(BadInput, match="already listens"):
         JoystickHost(str(prefix))
     host.close("done")
     left_behind = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

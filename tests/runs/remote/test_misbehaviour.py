@@ -29,26 +29,26 @@ FAILING = {
     "RaisesAnything": "Doom: no Exception",
     "Interrupts": "KeyboardInterrupt",
     "Exits": "SystemExit: 3",
-    "ExitsHard": "the policy ended its process: exit code 7",
+    "ExitsHard": "exit code 7",
     "Segfaults": "SIGSEGV",
     "Aborts": "SIGABRT",
-    "Sleeps": "did not answer within its limit of 0.7 s",
-    "HoldsTheInterpreter": "did not answer within its limit of 0.7 s",
-    "StopsItself": "did not answer within its limit of 0.7 s",
-    "FarAway": "Position.x is 1e+200; numbers of a command are at most 1e+06",
+    "Sleeps": "limit of 0.7 s",
+    "HoldsTheInterpreter": "limit of 0.7 s",
+    "StopsItself": "limit of 0.7 s",
+    "FarAway": "Position.x is 1e+200",
     "TooFast": "Velocity.v is 1e+308",
-    "NotFinite": "Velocity.v is nan; commands must be finite",
+    "NotFinite": "Velocity.v is nan",
     "Wordy": "ValueError: ?redxxx",
-    "Speechless": "Mute (its text cannot be shown)",
-    "NoNumber": "Velocity.v must be one number, got Evil",
-    "Spams": "did not answer within its limit of 0.7 s",
+    "Speechless": "Mute",
+    "NoNumber": "Velocity.v must be one number",
+    "Spams": "limit of 0.7 s",
     "ClosesFiles": "the policy",
     "TakesMemory": "MemoryError",
     "Recurses": "RecursionError",
     "LeavesChildren": "exit code 1",
     "Forks": "exit code 5",
-    "AnswersBefore": "had to be ended: expected 'act'",
-    "Garbles": "had to be ended: a message of 4294967295 bytes was announced",
+    "AnswersBefore": "expected 'act'",
+    "Garbles": "4294967295 bytes",
 }
 HARMLESS = ("LowersLimits", "Chats", "HangsAtTheEnd", "Forges", "Lies", "Settled", "Vandal")
 BUNDLED = ("orca", "straight")
@@ -172,11 +172,11 @@ def test_a_constructor_or_reset_that_hangs_is_cut_off(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("raise ValueError('no weights')", "cannot be made: ValueError: no weights"),
-        ("sys.exit(1)", "cannot be made: SystemExit: 1"),
-        ("os._exit(4)", "cannot be made: the policy ended its process: exit code 4"),
+        ("raise ValueError('no weights')", "ValueError: no weights"),
+        ("sys.exit(1)", "SystemExit: 1"),
+        ("os._exit(4)", "exit code 4"),
         ("os.abort()", "SIGABRT"),
-        ("time.sleep(100)", "did not answer within its limit of 3 s"),
+        ("time.sleep(100)", "limit of 3 s"),
     ],
 )
 def test_a_constructor_that_fails_is_told_before_anything_runs(
@@ -202,5 +202,5 @@ def test_code_of_a_guest_never_runs_here(tmp_path: Path) -> None:
 
 
 def test_settings_that_cannot_be_written_down_are_refused() -> None:
-    with pytest.raises(BadInput, match=r"setting 'x' is a object; settings of a run are text.*run_episode"):
+    with pytest.raises(BadInput, match=r"setting 'x' .*object.*run_episode"):
         make_plan(FakeSuite(), [f"{FILE}:Raises"], settings={f"{FILE}:Raises": {"x": object()}})

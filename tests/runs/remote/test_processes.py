@@ -191,7 +191,7 @@ def test_the_command_line_speaks_joystick(suite: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--listen", "0.0.0.0:0"], "a token is required"),
+        (["--listen", "0.0.0.0:0"], "set a token"),
         (["--listen", "nonsense"], "HOST:PORT"),
         (["--listen", "127.0.0.1:0", "--protocol", "socnavbench"], "give unix:PREFIX"),
         (["--listen", "127.0.0.1:0", "--scenario", "alonee"], "did you mean 'alone'"),

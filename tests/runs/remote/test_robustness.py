@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sidestep.runs.remote.client import run_client
 from sidestep.runs.remote.messages import read_command
 from sidestep.runs.remote.wire import POLICY_LIMIT, Address, Closed, Connection, Garbled, TimedOut, connect, decode
+from sidestep.types.command import Command
 from tests.runs.remote.worlds import Ahead, serve_to
 
 HELLO = {"type": "hello", "sidestep": 1, "role": "policy", "name": "ahead", "needs": ["goal", "pedestrians"]}
@@ -119,7 +120,7 @@ def test_a_client_that_stays_away_costs_all_that_is_left(suite: Path, tmp_path: 
         lambda address: first_sense(address).close(), suite, tmp_path / "run", host_options={"reconnect_s": 0.3}
     )
     assert served.outcomes == ["policy_error"] * 3
-    assert "did not come back within 0.3 s" in served.errors[1]
+    assert "within 0.3 s" in served.errors[1]
     assert time.monotonic() - started < 10  # waited once, not for every episode
     assert len(served.result.episodes) == 3
 
@@ -241,4 +242,4 @@ plain = st.recursive(
 @given(st.sampled_from(["velocity", "position", "drive", "waypoints", "holonomic_velocity", "", None]), plain)
 def test_any_values_are_a_command_or_garbled(kind: Any, values: Any) -> None:
     with suppress(Garbled):
-        read_command({"type": "act", "id": 1, "command": kind, "values": values})
+        assert isinstance(read_command({"type": "act", "id": 1, "command": kind, "values": values}), Command)

@@ -201,4 +201,4 @@ def test_a_run_that_serves_one_policy_keeps_the_others_in_processes_of_their_own
     exits = PolicyPlan(name=f"{FILE}:ExitsHard", settings={"folder": str(tmp_path)})
     result = run_benchmark(plan_of((exits, PolicyPlan(name="stop"))), tmp_path / "run", make_policy=lambda task: None)
     assert [each.outcome for each in result.episodes] == ["policy_error", "success", "timeout", "timeout"]
-    assert result.episodes[0].error == "the policy ended its process: exit code 7"
+    assert result.episodes[0].error.endswith("exit code 7")

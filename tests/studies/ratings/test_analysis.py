@@ -16,7 +16,7 @@ from sidestep.errors import BadInput
 from sidestep.runs.finished import FinishedRun
 from sidestep.studies.ratings import analyse, load_questionnaire, make_ratings, read_ratings
 from sidestep.studies.ratings.figures import bar_segments, level_colours
-from sidestep.studies.ratings.table import Ratings, join_ratings
+from sidestep.studies.ratings.table import Ratings
 from tests.needs import CHROMIUM, in_browser
 from tests.report.test_html import Page
 from tests.studies.ratings.tables import PROTOCOL, answers, constant, table
@@ -75,9 +75,9 @@ def test_simulated_answers_are_marked_on_the_page(tmp_path: Path) -> None:
 
 def test_origins_and_studies_are_never_mixed() -> None:
     with pytest.raises(BadInput, match="never analysed together"):
-        analyse(join_ratings([small_study(), table(constant(3, participant="S", origin="simulated"))]))
+        analyse(make_ratings([*small_study().rows(), *constant(3, participant="S", origin="simulated")]))
     with pytest.raises(BadInput, match="several studies"):
-        analyse(join_ratings([small_study(), table(constant(3, study="other"))]))
+        analyse(make_ratings([*small_study().rows(), *constant(3, study="other")]))
 
 
 def test_metrics_come_from_the_records_of_the_rated_episodes(run_folder: Path, tmp_path: Path) -> None:

@@ -137,20 +137,17 @@ def test_unknown_name_is_told_the_nearest() -> None:
         load_questionnaire("protocoll")
 
 
-def test_answers_of_a_scenario_must_be_whole_and_on_the_scale() -> None:
-    good = {"q1": 1, "q2": 5, "q3": 0, "q4": 3, "q5": 2}
-    PROTOCOL.check_answers(good, "frontal")
-    for changed, message in [
-        ({**good, "q1": 6}, "rating 6 is not on the scale"),
-        ({**good, "q1": -1}, "not on the scale"),
-        ({**good, "q1": True}, "not on the scale"),
-        ({**good, "q6": 1}, "unknown item"),
-        ({key: value for key, value in good.items() if key != "q4"}, "no rating of q4"),
+def test_ratings_must_be_on_the_scale() -> None:
+    for rating in range(6):
+        PROTOCOL.check_rating("q1", rating)
+    for item, rating, message in [
+        ("q1", 6, "rating 6 is not on the scale"),
+        ("q1", -1, "not on the scale"),
+        ("q1", True, "not on the scale"),
+        ("q", 1, "unknown item"),
     ]:
         with pytest.raises(BadInput, match=message):
-            PROTOCOL.check_answers(changed, "frontal")
-    with pytest.raises(BadInput, match="unknown scenario"):
-        PROTOCOL.check_answers({}, "lift")
+            PROTOCOL.check_rating(item, rating)
 
 
 def test_scale_turns_round_its_middle() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
-from sidestep.studies.ratings.table import COLUMNS, Ratings, join_ratings, make_ratings, read_ratings, write_ratings
+from sidestep.studies.ratings.table import COLUMNS, Ratings, make_ratings, read_ratings, write_ratings
 from tests.studies.ratings.tables import PROTOCOL, answers, table
 
 HEAD = "participant,policy,scenario,item,rating\n"
@@ -115,7 +115,7 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path, name: str) ->
 
 
 def test_origins_are_never_mixed() -> None:
-    mixed = join_ratings([table(answers([1] * 5)), table(answers([1] * 5, participant="S", origin="simulated"))])
+    mixed = table(answers([1] * 5), answers([1] * 5, participant="S", origin="simulated"))
     with pytest.raises(BadInput, match=r"human, simulated.*never analysed together"):
         mixed.one_origin()
     with pytest.raises(BadInput, match="no ratings"):
@@ -164,10 +164,9 @@ def test_notes_without_end_are_refused(tmp_path: Path) -> None:
         table(answers([1] * 5, **{f"note{k}": "x" for k in range(301)}))
 
 
-def test_joining_the_same_run_twice_is_refused() -> None:
-    part = table(answers([1] * 5))
+def test_the_same_run_twice_is_refused() -> None:
     with pytest.raises(BadInput, match="a second time"):
-        join_ratings([part, part])
+        table(answers([1] * 5), answers([1] * 5))
 
 
 def test_columns_are_those_of_the_contract() -> None:

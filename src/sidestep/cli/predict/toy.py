@@ -16,7 +16,7 @@ KEYS = {
     "wrong crossing": "wrong_on_road",
     "one mode": "unimodal",
 }
-"""Name of a model (``interactions.toy.MODELS``) → its key in the JSON document."""
+"""Name of a model (``prediction.toy.MODELS``) → its key in the JSON document."""
 
 
 @app.command("toy")

@@ -1,1 +1,2 @@
-"""Policies with weights of the project's own training. They run without torch; :mod:`sidestep.learning` trains them."""
+"""The policy ``cadrl``, with weights of the project's own training. It runs without torch; ``sidestep.learning.cadrl``
+trains it."""

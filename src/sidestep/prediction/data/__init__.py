@@ -1,4 +1,4 @@
-"""Pedestrians and vehicles: interaction data, what human drivers do, and how well a predictor serves a driver.
+"""Pedestrians and a vehicle: interaction data and the samples that are made of them.
 
 Data (``sidestep.types.interactions``) come from records of simulated drives or from recordings. ``Samples`` are the
 moments at which a predictor is asked; a ``Forecast`` of all of them is scored against what happened.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sidestep._util import exact
-from sidestep.errors import BadInput
 from sidestep.prediction.data.corridor import passes_of, project, runs
 from sidestep.types.base import BoolArray, FloatArray, IntArray
-from sidestep.types.interactions import FRAME_COLUMNS, GROUND, TRACK_COLUMNS, Clip, GroundMap, Interactions
+from sidestep.types.interactions import FRAME_COLUMNS, GROUND, Clip, GroundMap, Interactions
 
 STEP_S = 0.1
 """Time between two frames of interactions, s."""
@@ -156,27 +155,6 @@ def assemble(found: Iterable[ClipTracks]) -> Interactions:
         passes=np.array([track.passes for track in tracks], np.uint8), labelled=np.array(known, np.bool_),
         split=np.zeros(len(tracks), np.uint8), clips=tuple(clips), grounds=tuple(grounds),
     )  # fmt: skip
-
-
-def join(parts: Sequence[Interactions]) -> Interactions:
-    """Several data sets with the same time step as one."""
-    if not parts:
-        raise BadInput("no interactions to join")
-    if len({part.step_s for part in parts}) > 1:
-        raise BadInput("interactions with different time steps cannot be joined")
-    columns: dict[str, list[Any]] = {name: [] for name in (*FRAME_COLUMNS, *TRACK_COLUMNS)}
-    clips: list[Clip] = []
-    grounds: list[GroundMap] = []
-    frames = 0
-    for part in parts:
-        shift = {"start": frames, "stop": frames, "clip": len(clips)}
-        for name, values in part.columns().items():
-            columns[name].append(values + shift[name] if name in shift else values)
-        clips += [replace(c, ground=c.ground + len(grounds) if c.ground >= 0 else -1) for c in part.clips]
-        grounds += part.grounds
-        frames += len(part.position)
-    joined: dict[str, Any] = {name: np.concatenate(values) for name, values in columns.items()}
-    return Interactions(step_s=parts[0].step_s, clips=tuple(clips), grounds=tuple(grounds), **joined)
 
 
 def compact(data: Interactions) -> Interactions:

@@ -120,11 +120,6 @@ def load_vci(source: VciSource, folder: Path | None = None) -> Interactions:
     return assemble(clip for file in files for clip in _clips(file, source))
 
 
-def load_vci_dut(folder: Path | None = None) -> Interactions:
-    """VCI-DUT."""
-    return load_vci(VCI_DUT, folder)
-
-
 def recognise(folder: Path) -> VciSource:
     """The preset whose frame rate agrees with the velocities in the first recording below ``folder`` that is long
     enough."""

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 from torch.nn.utils.parametrize import is_parametrized, remove_parametrizations
 
-from sidestep._util.writing import atomic
-from sidestep.errors import BadInput, MissingExtra, UnknownName
+from sidestep._util.onnx import export_network
+from sidestep.errors import BadInput, UnknownName
 from sidestep.prediction.data.samples import HORIZONS_S
 from sidestep.prediction.predictors.cvae import SPEC_KEY, NetworkSpec
 from sidestep.prediction.predictors.network_input import STEPS, FrameKind, channels_of, parse_features
@@ -214,10 +214,6 @@ class _Exported(nn.Module):
 
 def export_cvae(network: Cvae, path: Path, about: dict[str, Any]) -> None:
     """Write the predictive model as ONNX with its spec; ``about`` is kept beside it."""
-    try:
-        import onnx
-    except ModuleNotFoundError as error:
-        raise MissingExtra("export to ONNX", "learn") from error
     plain = _without_norm(network)
     sizes = network.sizes
     spec = NetworkSpec(
@@ -236,16 +232,9 @@ def export_cvae(network: Cvae, path: Path, about: dict[str, Any]) -> None:
         names.append("window")
         axes["window"] = {0: "n"}
     axes |= {name: {0: "n", 1: "k"} for name in ("mean", "cholesky")}
-    with atomic(path) as whole:
-        torch.onnx.export(
-            _Exported(plain).eval(), tuple(example), str(whole), input_names=names, output_names=["mean", "cholesky"],
-            dynamic_axes=axes, opset_version=17, dynamo=False,
-        )  # fmt: skip
-        model = onnx.load(str(whole))
-        for key, value in {SPEC_KEY: spec.model_dump_json(), "sizes": json.dumps(asdict(sizes)), **about}.items():
-            entry = model.metadata_props.add()
-            entry.key, entry.value = str(key), value if isinstance(value, str) else json.dumps(value)
-        onnx.save(model, str(whole))
+    kept = {SPEC_KEY: spec.model_dump_json(), "sizes": asdict(sizes), **about}
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in kept.items()}
+    export_network(_Exported(plain), example, path, names, ["mean", "cholesky"], axes, texts)
 
 
 def _without_norm(network: Cvae) -> Cvae:

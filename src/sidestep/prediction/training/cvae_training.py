@@ -279,7 +279,7 @@ class _State:
             return
         try:
             content = torch.load(path, weights_only=True)
-        except Exception as error:
+        except Exception as error:  # damaged files raise a dozen kinds
             raise BadInput(f"{path}: not a checkpoint ({error}); remove it, or restart the training") from None
         if not isinstance(content, dict) or content.get("key") != self.key:
             raise BadInput(f"{path}: a checkpoint of other settings or data; restart the training or change --out")

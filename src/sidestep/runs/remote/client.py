@@ -1,13 +1,14 @@
-"""Write a policy in a process of its own: :func:`run_client` connects to ``sidestep serve``, :func:`serve_policy` waits
+"""Run a policy in its own process: :func:`run_client` connects to ``sidestep serve``, :func:`serve_policy` waits
 for ``sidestep run --policy remote:ADDRESS``.
 
-A policy is an object with ``needs`` (names of what it wants to see), ``reset(task)`` and ``act(observation)``, as it is
-inside Sidestep; it may also have ``name``, ``version``, ``settings``, ``dynamics``, ``camera`` (a map of
-camera settings or a preset's name) and ``end_episode(end)``, which gets ``outcome``,
-``error`` and ``metrics`` (name → value or None). Tasks and observations have the attributes that Sidestep's own
-have. Arrays are NumPy's where NumPy is installed, else lists.
+A policy is an object with ``needs`` (names of the observations that it needs), ``reset(task)`` and
+``act(observation)``, as inside Sidestep. Optional attributes are ``name``, ``version``, ``settings``, ``dynamics``,
+``camera`` (a map of camera settings or the name of a preset) and ``end_episode(end)``, which receives ``outcome``,
+``error`` and ``metrics`` (name → value or None). Tasks and observations have the same attributes as inside Sidestep.
+Arrays are NumPy arrays if NumPy is installed, else lists.
 
-Imports the standard library and msgpack only: this file and ``wire.py`` can be copied into another project as they are.
+This module imports the standard library and msgpack only, so this file and ``wire.py`` can be copied into another
+project as they are.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Velocity(NamedTuple):
 
 
 class Native(NamedTuple):
-    """The command of the robot's own dynamics: (vx, vy), (v, ω) or (v, steering angle); m/s, rad/s, rad."""
+    """Command in the robot's own dynamics: (vx, vy), (v, ω) or (v, steering angle); m/s, rad/s, rad."""
 
     first: float
     second: float
@@ -73,7 +74,7 @@ class HolonomicVelocity(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where to be after this step, world frame (m)."""
+    """Position after this step, world frame (m)."""
 
     x: float
     y: float
@@ -88,7 +89,7 @@ class Drive(NamedTuple):
 
 
 class Waypoints(NamedTuple):
-    """Points to pass, pairs in the robot's frame (m)."""
+    """Points to pass, (x, y) in the robot's frame (m)."""
 
     points: Any
 
@@ -117,21 +118,22 @@ class Robot(SimpleNamespace):
 
 
 class People(SimpleNamespace):
-    """The people that the robot sees."""
+    """The people that the robot observes."""
 
     def __len__(self) -> int:
         return len(self.id)
 
 
 def run_client(policy: Any, address: str, token: str | None = None, wait_s: float = 10.0) -> list[Message]:
-    """Connect to ``sidestep serve`` at ``address``, drive all its episodes, and return their results.
+    """Connect to ``sidestep serve`` at ``address``, run all its episodes, and return their results.
 
-    Waits up to ``wait_s`` for somebody to listen. ``token`` defaults to ``SIDESTEP_TOKEN`` in the environment.
+    ``wait_s`` is the time to wait for the server to listen, s. ``token`` defaults to ``SIDESTEP_TOKEN`` in the
+    environment.
     """
     connection = Connection(_connect_patiently(Address.parse(address), wait_s), BENCHMARK_LIMIT, strict=False)
     try:
         connection.send({**_introduce(policy), "token": token or os.environ.get(TOKEN_VARIABLE)})
-        check_version(connection.receive(None), "benchmark")  # the server may be busy with somebody else
+        check_version(connection.receive(None), "benchmark")  # the server may be busy with another policy
         return _converse(connection, policy)
     finally:
         connection.close()
@@ -146,8 +148,8 @@ def serve_policy(
 ) -> None:
     """Serve a policy to ``sidestep run --policy remote:ADDRESS`` until ``stop`` is set or the process is interrupted.
 
-    Every connection is a session of its own with a policy of its own: ``policy`` is a class or function that makes one,
-    or an object that is copied. ``ready`` is called with the address once somebody can connect.
+    Each connection is a separate session with its own policy: ``policy`` is a class or function that creates one, or an
+    object that is copied. ``ready`` is called with the address as soon as clients can connect.
     """
     token = token or os.environ.get(TOKEN_VARIABLE)
     make = policy if callable(policy) else lambda: copy.deepcopy(policy)
@@ -172,13 +174,13 @@ def _serve_one(sock: socket.socket, make: Callable[[], Any], token: str | None) 
             connection.limit = BENCHMARK_LIMIT
             _converse(connection, policy)
     except WireError:
-        pass  # the benchmark is gone, and so is this session
+        pass  # the benchmark closed the connection: the session ends
     finally:
         connection.close()
 
 
 def _admit(connection: Connection, make: Callable[[], Any], token: str | None) -> Any:
-    """A policy for a benchmark that has greeted properly; None for one that has not and was told so."""
+    """Check the benchmark's hello and return a policy for it; None if it was refused, with the reason sent to it."""
     try:
         hello = connection.receive(HELLO_S)
         check_version(hello, "benchmark")
@@ -187,7 +189,7 @@ def _admit(connection: Connection, make: Callable[[], Any], token: str | None) -
         policy = make()
         connection.send(_introduce(policy))
         return policy
-    except Exception as error:  # also what the policy's constructor raises
+    except Exception as error:  # including errors of the policy's constructor
         reason = str(error) if isinstance(error, WireError) else f"{type(error).__name__}: {error}"
         connection.send({"type": "refused", "sidestep": PROTOCOL, "reason": reason[:500]}, 1.0)
         return None
@@ -223,7 +225,7 @@ def _introduce(policy: Any) -> Message:
 
 
 def _converse(connection: Connection, policy: Any) -> list[Message]:
-    """Answer questions until the benchmark says goodbye; the results of the episodes."""
+    """Answer requests until the benchmark ends the session, and return the results of the episodes."""
     results: list[Message] = []
     while True:
         message = connection.receive(None)
@@ -243,16 +245,16 @@ def _converse(connection: Connection, policy: Any) -> list[Message]:
 
 
 def _answer(question: Message, kind: str, work: Callable[[Message], Message]) -> Message:
-    """The answer, or what went wrong: then the episode counts as failed, and the conversation goes on."""
+    """Return the answer or, if the policy raises, an error: that episode counts as failed, and the session goes on."""
     try:
         return {"type": kind, "id": question["id"], **work(question)}
-    except Exception as error:  # whatever the policy raises
+    except Exception as error:  # any error of the policy
         message = f"{type(error).__name__}: {error}"[:500]
         return {"type": "error", "id": question["id"], "message": message, "traceback": _traceback(error)}
 
 
 def _traceback(error: Exception) -> str:
-    """The innermost calls of the policy, with the last names of their files."""
+    """The policy's innermost calls, with file names but no folders."""
     calls = traceback.extract_tb(error.__traceback__)[2:][-10:]  # without the two of this file
     shown = traceback.format_list([(os.path.basename(at.filename), at.lineno or 0, at.name, at.line) for at in calls])
     lines = ["Traceback (most recent call last):\n", *shown, *traceback.format_exception_only(error)]
@@ -269,7 +271,8 @@ def _act(policy: Any, message: Message) -> Message:
 
 
 def command_message(command: Any) -> Message:
-    """A command as it travels; Sidestep's own commands and those above are known by the names of their classes."""
+    """The message for a command; commands of Sidestep and of this module are recognised by the names of their
+    classes."""
     name = type(command).__name__
     if name == "Waypoints":
         return {"command": "waypoints", "values": [[float(x), float(y)] for x, y in command.points]}
@@ -280,7 +283,7 @@ def command_message(command: Any) -> Message:
 
 
 def task_of(message: Message) -> SimpleNamespace:
-    """What ``reset`` gets."""
+    """The task that is passed to ``reset``."""
     task = SimpleNamespace(**{key: value for key, value in message.items() if key not in ("type", "id")})
     task.robot = _namespace(message["robot"])
     task.start = tuple(message["start"])
@@ -292,7 +295,7 @@ def task_of(message: Message) -> SimpleNamespace:
 
 
 def observation_of(message: Message) -> SimpleNamespace:
-    """What ``act`` gets; what the policy does not need is None."""
+    """The observation that is passed to ``act``; parts that the policy does not need are None."""
     seen = SimpleNamespace(time=message["time"], robot=Robot(**message["robot"]), signals=message.get("signals"))
     seen.goal = tuple(message["goal"]) if "goal" in message else None
     seen.pedestrians = _fields(message["pedestrians"], People) if "pedestrians" in message else None
@@ -308,7 +311,7 @@ def observation_of(message: Message) -> SimpleNamespace:
 
 
 def _arrays(value: Any) -> Any:
-    """What plug-in sensors report: maps and lists of arrays, numbers and text."""
+    """Readings of plug-in sensors: maps and lists of arrays, numbers and text."""
     if isinstance(value, dict) and value.keys() != {"dtype", "shape", "data"}:
         return {key: _arrays(item) for key, item in value.items()}
     return [_arrays(item) for item in value] if isinstance(value, list) and numpy is not None else _array(value)
@@ -319,7 +322,7 @@ def _fields(message: Message, make: Callable[..., Any]) -> Any:
 
 
 def _array(value: Any) -> Any:
-    """An array of either kind; anything else as it is. Lists stay lists where there is no NumPy."""
+    """Decode an array; any other value is returned unchanged. Without NumPy, lists stay lists."""
     if isinstance(value, dict) and value.keys() == {"dtype", "shape", "data"}:
         if numpy is None:
             return value

@@ -1,4 +1,4 @@
-"""The life of a guest's process: makes the policy, answers questions about it, and ends with the conversation."""
+"""The guest's process: it creates the policy, answers requests, and ends with the connection."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ from sidestep.types import EpisodeEnd, MetricResult
 from sidestep.types.command import checked_command
 
 OUTPUT_KEPT = 4096
-"""Characters of a traceback that are printed: more of the output is not kept."""
+"""Characters of a traceback that are printed, as more of the output is not kept."""
 TASK_LIMIT = 2**30
-"""Bytes of a message from the benchmark, which is trusted here."""
+"""Largest message from the benchmark, which is trusted here, bytes."""
 
 
 def main(address: str) -> None:
-    """Talk to the benchmark at ``address`` until it hangs up; then end, with whatever the policy has started."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the run, which ends us
+    """Serve the benchmark at ``address`` until it disconnects; then end, with everything that the policy has
+    started."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is handled by the run, which ends this process
     connection = _connect(address)
     try:
         Guest().converse(connection)
     except WireError:
-        _leave()  # the benchmark is gone
+        _leave()  # the benchmark has disconnected
     except BaseException:
         traceback.print_exc()
         os._exit(70)
@@ -60,17 +61,17 @@ def _connect(address: str) -> Connection:
 
 
 def _leave() -> None:
-    """End at once. What the policy wants to do at exit has no time limit, so it is not done."""
+    """End at once, without exit handlers of the policy: they have no time limit."""
     with suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
     if os.name == "posix":
-        os.killpg(os.getpgrp(), signal.SIGKILL)  # we lead a session of our own
+        os.killpg(os.getpgrp(), signal.SIGKILL)  # this process leads its own session
     os._exit(0)
 
 
 class Guest:
-    """One reference to a policy; a new object of it for every episode."""
+    """One reference to a policy, with a new policy object for each episode."""
 
     def __init__(self) -> None:
         self._reference = ""
@@ -82,7 +83,7 @@ class Guest:
         self._receiver = ObservationReceiver()
 
     def converse(self, connection: Connection) -> None:
-        """Answer questions until the other side is gone."""
+        """Answer requests until the other side disconnects."""
         work: dict[str, Callable[[Message], Message]] = {
             "hello": self._make_policy,
             "describe": self._describe,
@@ -172,7 +173,7 @@ class Guest:
 
 
 def _answer(question: Message, work: Callable[[Message], Message]) -> Message:
-    """The answer, or what the policy raised instead: also an exit and an interrupt are its failure, not the end."""
+    """The answer, or the error that the policy raised; ``SystemExit`` and ``KeyboardInterrupt`` count as errors too."""
     try:
         answer = work(question)
     except BaseException as error:

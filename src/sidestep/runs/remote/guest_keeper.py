@@ -3,8 +3,8 @@ reads its output, watches its limits, and ends it with everything that it has st
 has been killed.
 
 It runs as a script and imports only light modules of the standard library and ``guest_sandbox`` beside it, so that it
-starts in a few hundredths of a second. The benchmark's side is ``sidestep.runs.remote.guest_process``; both speak lines
-of JSON over a socket pair, the first of which says what to start.
+starts in a few hundredths of a second. The benchmark's side is ``sidestep.runs.remote.guest_process``; both exchange
+lines of JSON over a socket pair, the first of which says what to start.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ else:
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.1
-"""How often limits are checked, s."""
+"""Time between two checks of the limits, s."""
 SWEEP_S = 10.0
-"""How long the keeper tries to end everything that a guest has started, s."""
+"""Time limit for ending everything that a guest has started, s."""
 HEAD_BYTES, TAIL_BYTES = 1024, 2944
-"""What is kept of the output of an episode: its beginning and its end."""
+"""Bytes of the beginning and the end of an episode's output that are kept."""
 READ_BYTES = 65536
 """Bytes read at once; a pipe holds no more."""
 FAST_BYTES = 64 << 20
-"""Output of an episode that is read at once; more of it is read at every tick only, so that an endless printer takes no
-processor from others."""
+"""Output of an episode that is read immediately; the rest is read once per tick, so that a guest that prints without
+end takes no processor time from others."""
 LARGEST_FILE = 1 << 30
-"""Bytes of a file that a guest writes."""
+"""Largest file that a guest can write, bytes."""
 NOT_STARTED = 127
 """Exit code of a guest whose program cannot be executed."""
 
 
 def prctl(option: int, value: int) -> None:
-    """Set an attribute of this process where the system knows it (Linux)."""
+    """Set an attribute of this process on systems that support it (Linux)."""
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).prctl(option, value)
 
 
 class Output:
-    """The beginning and the end of what was printed, and how much it was."""
+    """The beginning, the end and the length of a guest's output."""
 
     def __init__(self) -> None:
         self.head = self.tail = b""
         self.printed = 0
 
     def add(self, part: bytes) -> None:
-        """Take the next bytes."""
+        """Add the next bytes."""
         self.printed += len(part)
         room = HEAD_BYTES - len(self.head)
         self.head += part[:room]
@@ -68,7 +68,7 @@ class Output:
 
 
 class Keeper:
-    """One guest, from its start until the benchmark hangs up."""
+    """Watches one guest, from its start until the benchmark disconnects."""
 
     def __init__(self, control: int) -> None:
         self._parent = os.getppid()
@@ -98,7 +98,7 @@ class Keeper:
                 self._watched.register(self._guest_ends, select.POLLIN)
 
     def keep(self) -> None:
-        """Serve the benchmark until it is gone; then end the guest."""
+        """Serve the benchmark until it disconnects; then end the guest."""
         next_tick = time.monotonic() + TICK_S
         while os.getppid() == self._parent:
             is_fast = self._is_printing and self._output.printed < FAST_BYTES
@@ -129,7 +129,7 @@ class Keeper:
         return order
 
     def _serve(self) -> bool:
-        """Take orders; False when the benchmark is gone."""
+        """Execute the benchmark's orders; False if it has disconnected."""
         try:
             part = self._control.recv(65536)
         except OSError:
@@ -185,7 +185,7 @@ class Keeper:
         return code if code is None or self._code is None else self._code
 
     def _look(self) -> None:
-        """Check the limits, and whether the guest still lives: its children must not outlive it."""
+        """Check the limits and whether the guest is alive; if it is not, its children are ended."""
         if self._is_swept:
             return
         if self._output.printed >= FAST_BYTES:
@@ -196,7 +196,7 @@ class Keeper:
             self._sweep()
 
     def _excess(self) -> str:
-        """The limit that the guest has exceeded, in words; empty: none."""
+        """The limit that the guest has exceeded, in words; empty if none."""
         limits, pids = self._limits, descendants()
         reap(self._guest)
         if len(pids) - self._is_namespace > limits["processes"]:
@@ -210,7 +210,7 @@ class Keeper:
         return ""
 
     def _sweep(self) -> None:
-        """End the guest and all its descendants, also those that left its process group."""
+        """End the guest and all its descendants, including those that left its process group."""
         with suppress(OSError):
             os.killpg(self._guest, signal.SIGKILL)
         end = time.monotonic() + SWEEP_S
@@ -229,8 +229,8 @@ class Keeper:
 
 
 def start(order: dict[str, Any], is_namespace: bool) -> tuple[int, int, int]:
-    """The guest's process (in a namespace the first one, which waits for it), the reading end of its output, and that
-    of what becomes known about it."""
+    """Start the guest; returns the process id (in a namespace, of the first process, which waits for the guest), the
+    reading end of its output, and that of the pipe on which its start and end are reported."""
     output, printing = os.pipe()
     news, telling = os.pipe()
     keeper = os.getpid()
@@ -309,8 +309,8 @@ def remove_folder(folder: str) -> None:
 
 
 def limit_resources(memory: int | None) -> None:
-    """No core dumps, no file without end; and no allocation so large that the next look at the resident memory would
-    come too late."""
+    """Forbid core dumps, files without end, and allocations too large to be noticed in time by the check of the
+    resident memory."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(ValueError):  # a lower limit is set already
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
@@ -321,7 +321,8 @@ def limit_resources(memory: int | None) -> None:
 
 
 def exit_code(pid: int) -> int | None:
-    """How a child ended, as ``subprocess`` counts; None: it lives. It is not reaped, so its number stays its own."""
+    """Exit code of a child, as in ``subprocess``; None while it lives. It is not reaped, so its process id stays
+    valid."""
     ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if ended is None:
         return None
@@ -329,7 +330,7 @@ def exit_code(pid: int) -> int | None:
 
 
 def children(pid: int) -> list[int]:
-    """Direct children of a process (Linux; elsewhere none are known)."""
+    """Direct children of a process (Linux; empty on other systems)."""
     found: list[int] = []
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -339,7 +340,7 @@ def children(pid: int) -> list[int]:
 
 
 def descendants() -> list[int]:
-    """All processes below this one. Orphans are among them: the keeper adopts them."""
+    """All descendants of this process, including orphans, which the keeper adopts."""
     found: list[int] = []
     waiting = [os.getpid()]
     while waiting:
@@ -350,7 +351,7 @@ def descendants() -> list[int]:
 
 
 def reap(guest: int) -> None:
-    """Take leave of adopted children that have ended."""
+    """Reap adopted children that have ended."""
     for pid in children(os.getpid()):
         if pid != guest:
             with suppress(ChildProcessError):
@@ -377,7 +378,7 @@ def memory_bytes(pids: list[int]) -> int:
 
 
 def size_text(size: int) -> str:
-    """``1.5 GB``."""
+    """A size in words, such as ``1.5 GB``."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:g} {unit}"

@@ -1,6 +1,6 @@
-"""What travels between the benchmark and a guest: the same objects at both ends, to the bit, and never shared.
+"""Messages between the benchmark and a guest: both sides get objects that are equal to the bit and never shared.
 
-Arrays arrive as bytes, so that nobody can write to them.
+Arrays are sent as bytes, so that they cannot be written to.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from sidestep.types.sensors import CameraSettings
 
 PICTURES = ("rgb", "depth", "semantic")
 MAX_SETTINGS_CHARACTERS = 60_000
-"""Characters of what a policy says of its settings, as JSON."""
+"""Largest length of a policy's settings as JSON, characters."""
 MOST_FORECASTS = 500
 MAX_SETTINGS_DEPTH = 8
 
 
 def unpack_array(message: Message) -> Any:
-    """The array; it cannot be written to."""
+    """Decode an array; the result is read-only."""
     return np.frombuffer(message["data"], message["dtype"]).reshape(message["shape"])
 
 
@@ -40,7 +40,7 @@ def unpack_array(message: Message) -> Any:
 
 
 def task_message(task: Task) -> Message:
-    """Everything that ``reset`` gets. Robot and scene are sent as they were given, so that they compare equal."""
+    """The task that is passed to ``reset``. Robot and scene are sent as they were given, so that they compare equal."""
     return remote_task_message(replace(task, map=None), binary=True) | {
         "robot": task.robot.model_dump(mode="json", exclude_unset=True),
         "map": None if task.map is None else _scene_message(task.map),
@@ -48,7 +48,7 @@ def task_message(task: Task) -> Message:
 
 
 def task_of(message: Message) -> Task:
-    """The task again."""
+    """Decode a task."""
     goal, scene, route, future = (message[name] for name in ("goal", "map", "route", "future"))
     return Task(
         robot=RobotSpec.model_validate(message["robot"]),
@@ -67,7 +67,7 @@ def task_of(message: Message) -> Task:
 
 
 def _scene_message(scene: CompiledScene) -> Message:
-    """The distance field travels where it is small enough to be there already (see ``compile_scene``)."""
+    """The message for a scene; the distance field is sent if it is already known (see ``compile_scene``)."""
     return {
         "spec": scene.spec.model_dump(mode="json", exclude_unset=True),
         "bounds": [float(value) for value in scene.bounds],
@@ -110,13 +110,13 @@ def _scene_of(message: Message) -> CompiledScene:
 
 
 class ObservationSender:
-    """Turns the observations of one episode into messages. Of the history only what is new is sent."""
+    """Turns the observations of one episode into messages; only new entries of the history are sent."""
 
     def __init__(self) -> None:
         self._sent: tuple[Pedestrians, ...] = ()
 
     def message(self, observation: Observation) -> Message:
-        """The next observation."""
+        """The message for the next observation."""
         history = observation.history
         if history is None:
             return observation_message(observation, binary=True)
@@ -129,13 +129,13 @@ class ObservationSender:
 
 
 class ObservationReceiver:
-    """The other end."""
+    """Turns the messages of an ``ObservationSender`` into observations."""
 
     def __init__(self) -> None:
         self._history: deque[Pedestrians] = deque()
 
     def observation(self, message: Message) -> Observation:
-        """The observation again."""
+        """Decode an observation."""
         goal, people, scan, points = (message.get(name) for name in ("goal", "pedestrians", "lidar", "points"))
         return Observation(
             time=message["time"],
@@ -160,7 +160,7 @@ class ObservationReceiver:
 
 
 def _extra_of(value: Any) -> Any:
-    """What plug-in sensors report, again: arrays are arrays, lists are tuples."""
+    """Decode the readings of plug-in sensors; lists become tuples."""
     if isinstance(value, dict):
         if value.keys() == {"dtype", "shape", "data"}:
             return unpack_array(value)
@@ -187,7 +187,7 @@ def _points_of(message: Message) -> PointScan:
 
 
 def plans_message(policy: Policy) -> Message:
-    """What a policy publishes (``interfaces.Policy``); whatever is wrong with it is left out."""
+    """The message for what a policy publishes (``interfaces.Policy``); invalid parts are left out."""
     try:
         plan, forecast = policy.plan, policy.forecast
         if plan is None and forecast is None:
@@ -211,7 +211,7 @@ def plans_message(policy: Policy) -> Message:
 
 
 def plans_of(message: Message) -> tuple[Any, Any, float | None]:
-    """``plan``, ``forecast`` and ``plan_step_s`` as the policy had them; None for what it had not."""
+    """``plan``, ``forecast`` and ``plan_step_s`` of the policy; None for parts that it does not publish."""
     try:
         if "plan_step_s" not in message:
             return None, None, None
@@ -219,7 +219,7 @@ def plans_of(message: Message) -> tuple[Any, Any, float | None]:
         plan, forecast = message["plan"], message["forecast"]
         where = None if plan is None else _numbers(plan)
         others = None if forecast is None else (_numbers(forecast[0]), _numbers(forecast[1]))
-    except Exception:  # it is for looking at only
+    except Exception:  # plans are only displayed
         return None, None, None
     return where, others, step_s
 
@@ -234,7 +234,7 @@ def _numbers(message: Message) -> Any:
 
 
 def as_plain_data(value: Any, depth: int = 0) -> Any:
-    """Settings as JSON knows them; anything else becomes its text, since a record only shows it."""
+    """Settings as JSON data; other objects become text, since a record only displays them."""
     if value is None or isinstance(value, bool):
         return value
     if type(value) is int and -(2**63) <= value < 2**63:
@@ -257,7 +257,7 @@ def as_plain_data(value: Any, depth: int = 0) -> Any:
 
 
 def plain_settings(settings: Any) -> dict[str, Any]:
-    """What a policy says of its own settings."""
+    """The settings that a policy declares, as JSON data."""
     if not isinstance(settings, Mapping):
         return {}
     try:
@@ -268,7 +268,7 @@ def plain_settings(settings: Any) -> dict[str, Any]:
 
 
 def camera_message(camera: Any) -> Any:
-    """``Policy.camera`` in one of the forms that it may have, as plain data."""
+    """``Policy.camera``, in any of its forms, as JSON data."""
     if isinstance(camera, CameraSettings):
         return camera.model_dump(mode="json", exclude_unset=True)
     if isinstance(camera, str | None):
@@ -279,13 +279,13 @@ def camera_message(camera: Any) -> Any:
 
 
 def check_settings(name: str, settings: Mapping[str, Any]) -> None:
-    """``BadInput`` unless the settings for a policy are plain data that a file can hold."""
+    """Raise ``BadInput`` unless the settings of a policy are plain data that can be written to a file."""
     for key, value in settings.items():
         try:
             json.dumps({key: value}, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError):
             raise BadInput(
-                f"policy {name!r}: setting {key!r} is a {type(value).__name__}; settings of a run are text, numbers, "
-                "lists and maps. A policy that is made in Python can be given anything: "
+                f"policy {name!r}: setting {key!r} has the type {type(value).__name__}; settings of a run must be "
+                "text, numbers, lists or maps. A policy created in Python accepts any object: "
                 "sidestep.simulation.run_episode(scenario, MyPolicy(...))"
             ) from None

@@ -1,5 +1,5 @@
-"""The operating system's side of a guest: its process, started and watched by a keeper (``guest_keeper``), which ends
-with all that it has started when the keeper is told to, or when this process is gone."""
+"""The process of a guest, started and watched by a keeper (``guest_keeper``). The keeper ends the guest and everything
+that it has started on request, or when this process ends."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from sidestep.runs.remote.sandbox import SandboxPaths
 
 KEEPER = Path(__file__).with_name("guest_keeper.py")
 ANSWER_S = 10.0
-"""Time for the keeper to answer, s: it never waits for the guest, so it needs a millisecond."""
+"""Time limit of the keeper's answer, s; it never waits for the guest, so a millisecond is enough."""
 END_S = 10.0
-"""Time for the keeper to end everything, s."""
+"""Time limit for the keeper to end all processes, s."""
 USE_NAMESPACES = True
 """False in tests, which then see what is left where a container forbids namespaces."""
 _BOOT = (
@@ -34,17 +34,17 @@ _BOOT = (
 
 @dataclass(frozen=True)
 class Report:
-    """What the keeper knows about a guest."""
+    """State of a guest as the keeper reports it."""
 
     pid: int
     exit_code: int | None = None
-    """None: it lives."""
+    """None while the guest lives."""
     reason: str = ""
-    """The limit for which the keeper ended it, in words."""
+    """The limit that the guest exceeded, in words, if the keeper ended it."""
     held: tuple[str, ...] = ()
-    """Which walls of the sandbox stand."""
+    """Walls of the sandbox that hold."""
     is_namespace: bool = False
-    """Whether it has a namespace of processes, whose end is certain."""
+    """Whether the guest is in a namespace of processes, which ends as a whole."""
     printed: int = 0
     """Bytes printed in this episode."""
     head: bytes = b""
@@ -52,7 +52,7 @@ class Report:
 
     @property
     def output(self) -> bytes:
-        """The beginning and the end of the output; between them how much is left out."""
+        """The beginning and the end of the output, with the number of bytes left out between them."""
         missing = self.printed - len(self.head) - len(self.tail)
         return self.head + (f"\n[… {missing:,} bytes left out …]\n".encode() if missing else b"") + self.tail
 
@@ -87,12 +87,12 @@ class KeptProcess:
             self._send(order)
 
     def begin(self, isolation: Isolation) -> None:
-        """A new episode: counts of processor time and output start at zero."""
+        """Start a new episode: counts of processor time and output are set to zero."""
         with self._lock, suppress(OSError):
             self._send({"do": "begin", "limits": _limits(isolation)})
 
     def report(self) -> Report:
-        """How the guest is. Without its keeper it ends, and the reason says so."""
+        """Read the state of the guest. If the keeper has ended, the guest counts as ended with that reason."""
         with self._lock:
             try:
                 self._wake()
@@ -120,7 +120,7 @@ class KeptProcess:
         return replace(self._last, exit_code=-signal.SIGKILL, reason=reason)
 
     def end(self) -> None:
-        """End the guest and whatever it has started."""
+        """End the guest and everything that it has started."""
         with self._lock:
             self._control.close()
             self._wake()
@@ -136,7 +136,7 @@ class KeptProcess:
             self._keeper.wait()
 
     def _wake(self) -> None:
-        """The guest may have stopped its keeper."""
+        """Resume the keeper, which the guest may have stopped."""
         with suppress(OSError):
             self._keeper.send_signal(signal.SIGCONT)
 
@@ -145,7 +145,7 @@ class KeptProcess:
 
 
 class PlainProcess:
-    """A guest's process where there is no keeper (Windows): without limits, its output is not kept."""
+    """A guest's process on systems without a keeper (Windows): it has no limits, and its output is not kept."""
 
     def __init__(self, address: str, talk: int | None, isolation: Isolation, paths: SandboxPaths | None) -> None:
         del talk, isolation, paths
@@ -158,7 +158,7 @@ class PlainProcess:
         )
 
     def begin(self, isolation: Isolation) -> None:
-        """Nothing is counted."""
+        """Start a new episode; nothing is counted."""
 
     def report(self) -> Report:
         """Whether the guest lives."""
@@ -173,8 +173,8 @@ class PlainProcess:
 def start_guest(
     address: str, talk: int | None, isolation: Isolation, paths: SandboxPaths | None
 ) -> KeptProcess | PlainProcess:
-    """A new process that talks to the benchmark at ``address``; ``talk`` is the socket to hand on, if it is one. It may
-    open ``paths`` only; None: whatever its user may."""
+    """Start a process that connects to the benchmark at ``address``; ``talk`` is the socket that it inherits, if any.
+    It can open ``paths`` only; None: whatever its user can open."""
     return (KeptProcess if os.name == "posix" else PlainProcess)(address, talk, isolation, paths)
 
 
@@ -189,7 +189,7 @@ def _limits(isolation: Isolation) -> dict[str, Any]:
 
 
 def describe_exit(code: int) -> str:
-    """How a process ended, for people."""
+    """How a process ended, in words."""
     if code >= 0:
         return f"exit code {code}"
     name = signal.Signals(-code).name if -code in list(signal.Signals) else f"signal {-code}"

@@ -1,6 +1,6 @@
-"""Guests: policies that are not bundled, each in a child process that holds no simulator. ``GuestProcess`` starts
-the process, asks one question at a time and ends it, with everything that it started, when an answer is late or
-malformed. ``GuestPolicy`` makes it look like any other policy to the episode loop; ``GuestProcesses`` keeps a process
+"""Guests: policies that are not bundled, each in a child process without the simulator. ``GuestProcess`` starts
+the process, sends one request at a time and ends it, with everything that it started, if an answer is late or
+malformed. ``GuestPolicy`` presents it to the episode loop like any other policy; ``GuestProcesses`` keeps a process
 for the next episode of the same policy.
 """
 
@@ -42,29 +42,29 @@ from sidestep.runs.remote.wire import (
 from sidestep.types import Command, EpisodeEnd, Observation, Task
 
 START_S = 120.0
-"""Time for a guest to start, import and make its policy, s."""
+"""Time limit for a guest to start, import and create its policy, s."""
 DESCRIBE_S = 10.0
-"""Time for a policy to say what it needs, and to be dropped after its episode, s."""
+"""Time limit for a policy to declare its needs, and to be deleted after its episode, s."""
 GRACE_S = 5.0
 """Time beyond its limit that a guest may take before it is killed, s."""
 ENDING_S = 0.5
-"""Time for a process that has hung up to end, s."""
+"""Time for a process that has closed its connection to end, s."""
 WALLS = ("files", "processes", "network", "signals", "calls")
-"""What a sandbox can hold; ``guest_sandbox`` says what each is."""
+"""What a sandbox can hold; ``guest_sandbox`` describes each."""
 ANSWER_LIMIT = 8 * 1024 * 1024
-"""Bytes of a message from a guest."""
+"""Largest message from a guest, bytes."""
 
 
 _RUNNING: weakref.WeakSet[GuestProcess] = weakref.WeakSet()
 
 
 class GuestRefused(GuestFailed):
-    """The policy cannot be made with these settings, or is none."""
+    """The policy cannot be created with these settings, or the object is not a policy."""
 
 
 @dataclass(frozen=True)
 class GuestIntroduction:
-    """What a guest said about itself, once: nothing of it can change later."""
+    """What a guest declared about itself at its start; it cannot change later."""
 
     policy: Introduction
     privileged: bool = False
@@ -77,13 +77,13 @@ class GuestProcess:
     reference: str
     settings: dict[str, Any] = field(default_factory=dict)
     over_loopback: bool = os.name == "nt"
-    """Talk over 127.0.0.1 with a token that is used once, where sockets cannot be handed on."""
+    """Connect over 127.0.0.1 with a one-time token, on systems where sockets cannot be inherited."""
     isolation: Isolation = field(default_factory=Isolation)
 
     def __post_init__(self) -> None:
         check_settings(self.reference, self.settings)
         self.output = b""
-        """The beginning and the end of what the guest has printed in this episode, when it was last looked at."""
+        """The beginning and the end of the guest's output in this episode, as of the last report."""
         self._asking = False
         self._is_killed = False
         self._waited_s = 0.0
@@ -95,7 +95,7 @@ class GuestProcess:
         _RUNNING.add(self)
         try:
             self.introduced = self._introduce()
-            report = self.look()  # its number is known from now on, whatever happens to its keeper
+            report = self.look()  # the process id is known from now on, even if the keeper ends
             self.sandbox = self._held(report)
         except BaseException:
             self.kill()
@@ -103,25 +103,25 @@ class GuestProcess:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is alive and has no open question."""
+        """Whether the process is alive and no request is open."""
         if self._is_killed or self._asking:
             return False
         return self._process.report().exit_code is None
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._process.report().pid
 
     def begin(self) -> None:
-        """A new episode: what counts per episode starts at zero."""
+        """Start a new episode: the counts per episode are set to zero."""
         self._waited_s = 0.0
         self.output = b""
         self._process.begin(self.isolation)
 
     def ask(self, message: Message, wanted: str, limit_s: float) -> Message:
-        """The answer to a question; ``GuestFailed`` when there is none in time. The guest has then been killed unless
-        it told itself what went wrong."""
+        """Send a request and return the answer. Raises ``GuestFailed`` if there is none in time; the guest is then
+        killed, unless it reported the error itself."""
         if self._is_killed:
             raise GuestFailed(self._failure)
         self._asking = True
@@ -146,7 +146,7 @@ class GuestProcess:
         return answer
 
     def kill(self, reason: str = "") -> None:
-        """End the process and whatever it has started. Later questions are answered with ``reason``."""
+        """End the process and everything that it has started. Later requests fail with ``reason``."""
         if self._is_killed:
             return
         self._is_killed = True
@@ -171,7 +171,7 @@ class GuestProcess:
             return process, _accept(listener, token, process)
 
     def _introduce(self) -> GuestIntroduction:
-        """What the guest says of the policy that it has made; ``GuestFailed`` where it has made none."""
+        """What the guest declares about the policy that it created; raises ``GuestFailed`` if it created none."""
         hello = {"type": "hello", "sidestep": PROTOCOL, "role": "benchmark", "reference": self.reference}
         modules = None if self._paths is None else self._paths.modules
         self.ask({**hello, "settings": json.dumps(self.settings), "modules": modules}, "made", START_S)
@@ -201,7 +201,7 @@ class GuestProcess:
         return f"the policy did not answer within its limit of {limit_s:g} s"
 
     def _lost(self, error: WireError) -> GuestFailed:
-        """Nobody can talk with the guest any more: say how it ended, and see that it has."""
+        """The error for a lost connection, with the way in which the guest ended; the guest is ended if it is alive."""
         end = time.monotonic() + ENDING_S
         report = self.look()
         while report.exit_code is None and time.monotonic() < end:
@@ -213,7 +213,7 @@ class GuestProcess:
         return GuestFailed(self._failure)
 
     def look(self) -> Report:
-        """The state of the guest."""
+        """Read the state of the guest."""
         report = self._process.report()
         self.output = report.output
         return report
@@ -228,7 +228,7 @@ def _why_lost(report: Report, error: WireError) -> str:
 
 
 def _accept(listener: socket.socket, token: str, process: KeptProcess | PlainProcess) -> Connection:
-    """The connection of the process that knows the token; whoever else knocks is sent away."""
+    """The connection of the process that knows the token; all other connections are closed."""
     listener.settimeout(1.0)
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline and process.report().exit_code is None:
@@ -243,13 +243,14 @@ def _accept(listener: socket.socket, token: str, process: KeptProcess | PlainPro
 
 
 def end_all() -> None:
-    """End every guest of this process and what they have started; for a process that is about to end itself."""
+    """End all guests of this process and everything that they have started, before this process ends."""
     for guest in list(_RUNNING):
         guest.kill()
 
 
 def introduce(reference: str, settings: dict[str, Any], isolation: Isolation | None = None) -> GuestIntroduction:
-    """What a policy says about itself, from a process that is ended at once; ``BadInput`` when it cannot be made."""
+    """What a policy declares about itself, read from a process that then ends; raises ``BadInput`` if the policy cannot
+    be created."""
     try:
         guest = GuestProcess(reference, settings, isolation=isolation or Isolation())
     except GuestRefused as error:
@@ -261,13 +262,13 @@ def introduce(reference: str, settings: dict[str, Any], isolation: Isolation | N
 
 
 RESET_S = 120.0
-"""Time for ``reset``, s, as for bundled policies."""
+"""Time limit of ``reset``, s, as for bundled policies."""
 END_S = 5.0
-"""Time for ``end_episode``, s."""
+"""Time limit of ``end_episode``, s."""
 
 
 class GuestPolicy(IntroducedPolicy):
-    """The policy of one episode in a guest's process, which makes a new object for it."""
+    """The policy of one episode in a guest's process, which creates a new policy object for each episode."""
 
     def __init__(self, process: GuestProcess, act_limit_s: float | None = None) -> None:
         super().__init__(process.introduced.policy)
@@ -281,12 +282,12 @@ class GuestPolicy(IntroducedPolicy):
         self.plan_step_s: float | None = None
 
     def reset(self, task: Task) -> None:
-        """A new object in the guest takes the task, when the one before it is gone."""
+        """Pass the task to a new policy object in the guest, once the previous one is deleted."""
         self.process.ask({"type": "drop"}, "dropped", DESCRIBE_S)
         self.process.ask({"type": "episode", **task_message(task)}, "ready", RESET_S + GRACE_S)
 
     def act(self, observation: Observation) -> Command:
-        """Ask the guest."""
+        """Request a command from the guest."""
         answer = self.process.ask({"type": "sense", **self._sender.message(observation)}, "act", self._act_s)
         try:
             return read_command(answer)
@@ -296,12 +297,12 @@ class GuestPolicy(IntroducedPolicy):
 
     @property
     def plan(self) -> Any:
-        """What the guest publishes now; ``forecast`` and ``plan_step_s`` come with it."""
+        """The plan that the guest publishes now; this also updates ``forecast`` and ``plan_step_s``."""
         plan, self.forecast, self.plan_step_s = plans_of(self.process.ask({"type": "plans"}, "plans", self._act_s))
         return plan
 
     def end_episode(self, end: EpisodeEnd) -> None:
-        """Tell the guest how the episode ended. It has ``END_S`` for that, and for closing."""
+        """Send the guest the end of the episode. It has ``END_S`` for ``end_episode`` and ``close``."""
         if not self.process.is_usable:
             return
         metrics = {
@@ -312,21 +313,21 @@ class GuestPolicy(IntroducedPolicy):
         self.process.ask(message, "done", END_S)
 
     def close(self) -> None:
-        """The episode is over: a process that still owes an answer is of no more use."""
+        """End the episode; a process with an open request is killed."""
         if not self.process.is_usable:
             self.process.kill()
 
     @property
     def output(self) -> str:
-        """The beginning and the end of what the guest has printed in this episode."""
+        """The beginning and the end of the guest's output in this episode."""
         self.process.look()
         return printable(self.process.output.decode("utf-8", "replace"), len(self.process.output) + 1)
 
 
 @dataclass(eq=False)
 class GuestProcesses:
-    """Keeps the process of the guest that was asked for last, since a run goes policy by policy. A copy in another
-    process is empty."""
+    """Keeps the process of the last requested guest, as a run goes policy by policy. A copy in another process is
+    empty."""
 
     _process: GuestProcess | None = field(default=None, init=False)
 
@@ -337,8 +338,7 @@ class GuestProcesses:
         act_limit_s: float | None = None,
         isolation: Isolation | None = None,
     ) -> GuestPolicy:
-        """The policy for one episode, in a process that is there already or a new one; ``GuestFailed`` when that
-        cannot be had."""
+        """The policy for one episode, in the kept process or a new one; raises ``GuestFailed`` if it cannot start."""
         held, limits = self._process, isolation or Isolation()
         asked = (reference, settings, limits)
         same = held is not None and (held.reference, held.settings, held.isolation) == asked

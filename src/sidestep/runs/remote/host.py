@@ -1,5 +1,5 @@
-"""Hosts wait for a policy that connects to ``sidestep serve``, and wait again when it has gone. ``SidestepHost`` speaks
-our own protocol."""
+"""Hosts wait for a policy that connects to ``sidestep serve``, and wait again after it has disconnected.
+``SidestepHost`` implements Sidestep's own protocol."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from sidestep.types import Scenario
 from sidestep.version import __version__
 
 RECONNECT_S = 30.0
-"""How long a policy that died may take to come back, s."""
+"""Time limit for a policy that has disconnected to reconnect, s."""
 PAUSE_S = 0.2
 
 
 class RemoteEpisode(Protocol):
-    """What a host needs to know about an episode; tasks of a run have these attributes."""
+    """The attributes of an episode that a host reads; tasks of a run have them."""
 
     @property
     def scenario(self) -> Scenario:
-        """Its scenario."""
+        """The scenario."""
 
     @property
     def seed(self) -> int:
@@ -51,7 +51,7 @@ class RemoteEpisode(Protocol):
 
     @property
     def act_limit_s(self) -> float | None:
-        """Time for an answer, s; None: not limited by the run."""
+        """Time limit of an answer, s; None if the run sets no limit."""
 
     @property
     def base(self) -> Path | None:
@@ -59,8 +59,8 @@ class RemoteEpisode(Protocol):
 
 
 class Host(ABC):
-    """Waits for a policy that connects, and gives it a seat in every episode. ``say`` gets lines for the person who
-    runs it; a policy that has gone may take ``reconnect_s`` to come back."""
+    """Waits for a policy that connects, and provides it for each episode. ``say`` receives lines for the terminal; a
+    policy that has disconnected has ``reconnect_s`` to reconnect."""
 
     def __init__(self, reconnect_s: float, say: Callable[[str], None]) -> None:
         self.reconnect_s, self.say = reconnect_s, say
@@ -68,22 +68,22 @@ class Host(ABC):
 
     @abstractmethod
     def admit(self) -> Introduction:
-        """What the policy says about itself, with the name that it has in the run. Waits for it."""
+        """Wait for a policy and return its introduction, with its name in the run."""
 
     @abstractmethod
     def announce(self, suite: str, mode: str, episodes: Sequence[RemoteEpisode]) -> None:
-        """Tell the policy which episodes are to come."""
+        """Send the policy the list of episodes."""
 
     @abstractmethod
     def policy_for(self, episode: RemoteEpisode) -> Any:
-        """The policy for an episode; one that fails if the policy has gone and does not come back in time."""
+        """The policy for an episode, or one that fails if the policy does not reconnect in time."""
 
     @abstractmethod
     def close(self, reason: str) -> None:
-        """Say goodbye and stop listening."""
+        """End the session and stop listening."""
 
     def wait_for_return(self, comes_back: Callable[[], bool]) -> bool:
-        """Whether a policy that has gone is there again; it is waited for once."""
+        """Wait once for a policy that has disconnected, and return whether it has reconnected."""
         if not self._has_given_up:
             self.say(f"the policy is gone; waiting {self.reconnect_s:g} s for it to come back")
             self._has_given_up = not comes_back()
@@ -92,13 +92,13 @@ class Host(ABC):
         return not self._has_given_up
 
     def gone_policy(self) -> FailedPolicy:
-        """Stands in for a policy that has not come back."""
+        """A policy that replaces one that has not reconnected."""
         return FailedPolicy(f"the policy was gone and did not come back within {self.reconnect_s:g} s")
 
 
 class SidestepHost(Host):
     """Listens on ``address`` for one policy at a time; others wait in the queue of the socket. ``name`` replaces the
-    name that the policy announces."""
+    name that the policy declares."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class SidestepHost(Host):
         self._waiting: list[Message] = []
 
     def admit(self) -> Introduction:
-        """Wait, for as long as it takes, for a policy."""
+        """Wait for a policy, without a time limit."""
         self.say(f"waiting for a policy at {self.address} (protocol {PROTOCOL})")
         self._session = self._next_session(None)
         assert self._session is not None
@@ -134,14 +134,14 @@ class SidestepHost(Host):
         return replace(self._first, name=name)
 
     def announce(self, suite: str, mode: str, episodes: Sequence[RemoteEpisode]) -> None:
-        """Tell the policy which episodes are to come."""
+        """Send the policy the list of episodes."""
         self._suite, self._mode = suite, mode
         self._waiting = [_describe(episode) for episode in episodes]
         assert self._session is not None
         self._session.announce(self._suite, self._mode, self._waiting)
 
     def policy_for(self, episode: RemoteEpisode) -> Any:
-        """The policy, if it is there or comes back in time."""
+        """The policy, if it is connected or reconnects in time."""
         described = _describe(episode)
         is_there = self._session is not None and self._session.is_alive
         is_there = is_there or self.wait_for_return(self._take_next_session)
@@ -151,7 +151,7 @@ class SidestepHost(Host):
         return SessionPolicy(self._session, described, episode.act_limit_s)
 
     def close(self, reason: str) -> None:
-        """Say goodbye and stop listening."""
+        """End the session and stop listening."""
         if self._session is not None:
             self._session.close(reason)
         self._open.close()
@@ -163,7 +163,7 @@ class SidestepHost(Host):
         return self._session is not None
 
     def _next_session(self, wait_s: float | None) -> PolicySession | None:
-        """The next policy that gets through the handshake; None when the time is up."""
+        """The next policy that completes the handshake; None if the time is up."""
         deadline = None if wait_s is None else time.monotonic() + wait_s
         while deadline is None or time.monotonic() < deadline:
             left = PAUSE_S if deadline is None else min(PAUSE_S, max(deadline - time.monotonic(), 1e-3))
@@ -200,7 +200,7 @@ class SidestepHost(Host):
 
 
 def _describe(episode: RemoteEpisode) -> Message:
-    """An episode as a list of episodes shows it."""
+    """An episode as it appears in the list of episodes."""
     rules = episode.scenario.rules
     return {
         "name": episode.scenario.name,

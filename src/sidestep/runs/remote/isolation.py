@@ -1,4 +1,4 @@
-"""What a policy in a process of its own may use, and which variables of the environment it gets."""
+"""Limits of a policy in its own process, and the environment variables that it gets."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sidestep.errors import BadInput
 from sidestep.types.base import Model, Positive
 
 LEAST_MEMORY = 100_000_000
-"""Bytes; less does not hold Python and NumPy."""
+"""Smallest memory limit, bytes; Python and NumPy need as much."""
 MOST_PROCESSES = 256
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]*)")
 NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1"}
-"""Guests may import ONNX Runtime themselves; it reports to its maker unless told not to before it is imported."""
+"""Guests may import ONNX Runtime, which sends telemetry unless this is set before the import."""
 PASSED_ON = "SIDESTEP_PASS_ENV"
-"""Variable with the names, separated by commas, of variables that guests get although they look secret."""
+"""Environment variable with the comma-separated names of variables that guests get although they look secret."""
 SECRET_NAME = re.compile(
     r"TOKEN(?!IZER)|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|(?:ACCESS|PRIVATE|ACCOUNT|ENCRYPTION|SIGNING|SSH|AUTH)_?KEY"
     r"|(?:^|_)AUTH(?:_|$)|_(?:PWD|PAT)$",
@@ -34,32 +34,32 @@ SECRET_VALUE = re.compile(r"://[^/@\s:]*:[^/@\s]+@|-----BEGIN [A-Z ]*PRIVATE KEY
 
 
 class Isolation(Model):
-    """Limits of one policy in a process of its own; None: no limit. Time and output count per episode, memory and
-    processes at any moment, with everything that the policy has started."""
+    """Limits of one policy in its own process; None means no limit. Time and output count per episode, memory and
+    processes at any moment, including everything that the policy has started."""
 
     all_policies: bool = False
-    """Bundled policies run in processes of their own too."""
+    """Whether bundled policies run in their own processes too."""
     memory_bytes: Annotated[int, Field(ge=LEAST_MEMORY)] | None = None
     """Resident memory. A process that asks for twice as much at once gets a ``MemoryError``."""
     cpu_s: Positive | None = None
     """Processor time, s."""
     wall_s: Positive | None = None
-    """Time that the benchmark waits for the policy's answers in all, s."""
+    """Total time that the benchmark waits for the policy's answers, s."""
     sandbox: Literal["auto", "require", "off"] = "auto"
-    """What a guest may reach: ``auto``, its own files only, as far as the system can enforce it; ``require``, refused
-    where that is not all of it; ``off``, whatever its user may."""
+    """What a guest can reach. ``auto``: its own files only, as far as the system can enforce it; ``require``: refused
+    where that is incomplete; ``off``: whatever its user can reach."""
     allow_read: tuple[str, ...] = ()
     """Files and folders that a guest may read besides its own."""
     output_bytes: Annotated[int, Field(ge=0)] | None = None
-    """What it prints; however much it is, only a few kB are kept."""
+    """Length of its output; only a few kB are kept in any case."""
     processes: Annotated[int, Field(ge=1)] = MOST_PROCESSES
 
     def covers(self, reference: str) -> bool:
-        """Whether a policy runs in a process of its own. One at the other end of a socket does already."""
+        """Whether these limits apply to a policy; a policy behind a socket has its own process already."""
         return registry.is_guest(reference) or (self.all_policies and not reference.startswith(registry.REMOTE))
 
     def check_supported(self) -> None:
-        """``BadInput`` where the system cannot keep a limit that was asked for."""
+        """Raise ``BadInput`` if the system cannot enforce a limit that is set."""
         if Path("/proc/self/statm").exists():
             return
         for option, value in (("memory", self.memory_bytes), ("cpu", self.cpu_s), ("output", self.output_bytes)):
@@ -68,7 +68,7 @@ class Isolation(Model):
 
 
 def parse_size(text: str, option: str) -> int:
-    """Bytes in ``4GB``, ``500 MB``, ``2GiB`` or ``1000``; ``option`` opens the error message."""
+    """Bytes in ``4GB``, ``500 MB``, ``2GiB`` or ``1000``; the error message begins with ``option``."""
     match = SIZE.fullmatch(text.strip())
     if match is None or match[2].upper() not in UNITS:
         raise BadInput(f"{option} {text!r:.40}: must be a size such as 500MB, 4GB or 2GiB")

@@ -35,18 +35,18 @@ DEFAULT_PREFIX = "/tmp/socnavbench_joystick"
 MESSAGE_LIMIT = 256 * 1024
 MAX_COMMANDS = 10_000
 FIRST_BYTE_S = 1.0
-"""A connection that is silent for this time is a client that starts again, s."""
+"""A connection that is silent for this time is a restart of the client, s."""
 SEND_S = 10.0
 BACKLOG = 128
 SETTINGS = {"protocol": "socnavbench"}
 
 
 class ClientRestarted(ClientFailed):
-    """Somebody shakes hands again in the middle of a conversation."""
+    """A client starts a new handshake during an episode."""
 
 
 class JoystickSockets:
-    """The pair of sockets, and one message at a time over them."""
+    """A pair of sockets that carries one message at a time."""
 
     def __init__(self, prefix: str) -> None:
         self.here, self.there = f"{prefix}_recv", f"{prefix}_send"
@@ -58,21 +58,21 @@ class JoystickSockets:
         except (ValueError, OSError) as error:
             raise BadInput(f"--listen unix:{prefix}: {error}") from None
         self.has_knocked = False
-        """A client has connected and waits for us to connect back."""
+        """Whether a client has connected and waits for a connection back."""
         self._client_file: tuple[int, ...] | None = None
-        """Which file the client of the last handshake listens at."""
+        """Identity of the socket file of the last client."""
         self._open = ExitStack()
         self._open.enter_context(unlinking(self._listener))
 
     def _clear_the_way(self) -> None:
-        """Remove the socket of an earlier client: SocNavBench's Python client cannot bind where a file is."""
+        """Remove the socket of an earlier client, as SocNavBench's Python client cannot bind to an existing file."""
         with suppress(FileNotFoundError):
             if not stat.S_ISSOCK(os.lstat(self.there).st_mode):
                 raise FileExistsError(f"{self.there} exists and is not a socket; choose another prefix")
             os.unlink(self.there)
 
     def forget_client(self) -> None:
-        """Make room for a new client where the last one listened; one that listens there already stays."""
+        """Remove the socket file of the last client, unless a new client already listens at it."""
         if self._client_file is not None and self._client_file == self._file_there():
             with suppress(OSError):
                 os.unlink(self.there)
@@ -90,8 +90,8 @@ class JoystickSockets:
         self._open.close()
 
     def accept(self, deadline: float | None, is_over: Callable[[], bool] = lambda: False) -> socket.socket:
-        """The next connection; ``TimeoutError`` at the deadline, or when ``is_over`` says so. One that waits already is
-        returned even after the deadline."""
+        """The next connection; raises ``TimeoutError`` at the deadline or if ``is_over()``. A connection that already
+        waits is returned even after the deadline."""
         while not is_over():
             left = PAUSE_S if deadline is None else min(PAUSE_S, deadline - time.monotonic())
             self._listener.settimeout(max(left, 0.0))  # short, so that an interrupt is noticed
@@ -103,10 +103,10 @@ class JoystickSockets:
         raise TimeoutError
 
     def shake_hands(self, deadline: float | None) -> None:
-        """Wait for a client to connect, if it has not yet, and connect back once it listens.
+        """Wait for a client to connect, if it has not connected yet, and connect back once it listens.
 
-        Nothing is sent over the connection back: the client closes it at once. Connections that came before the client
-        listened, its own first one among them, carry nothing that matters and are thrown away.
+        Nothing is sent over the connection back, as the client closes it at once. Connections from before the client
+        listened, including its own first one, carry no messages and are closed.
         """
         if not self.has_knocked:
             self.accept(deadline).close()
@@ -118,14 +118,13 @@ class JoystickSockets:
                 self.accept(0.0).close()
 
     def throw_away(self) -> None:
-        """Take what lies waiting from before; ``ClientRestarted`` when that is a new client's greeting."""
+        """Discard waiting messages; raises ``ClientRestarted`` if one is a new client's handshake."""
         with suppress(TimeoutError):
             for _ in range(MAX_COMMANDS):
                 self.receive(time.monotonic() + 1e-3)
 
     def send(self, text: str | None, deadline: float) -> None:
-        """One message: connect, write (nothing: only connect), close. A client that is not listening yet is waited
-        for."""
+        """Send one message: connect, write ``text`` unless it is None, close. Waits until the client listens."""
         while True:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
                 sock.settimeout(max(deadline - time.monotonic(), 1e-3))
@@ -142,7 +141,7 @@ class JoystickSockets:
             time.sleep(0.01)
 
     def receive(self, deadline: float, is_over: Callable[[], bool] = lambda: False) -> str:
-        """The next message; ``TimeoutError`` at the deadline, or when ``is_over`` says so."""
+        """The next message; raises ``TimeoutError`` at the deadline or if ``is_over()``."""
         with self.accept(deadline, is_over) as sock:
             parts = bytearray()
             while True:
@@ -169,7 +168,7 @@ class JoystickSockets:
 
 
 class JoystickHost(Host):
-    """Waits for a SocNavBench client. ``dynamics``: how it moves where a scenario leaves that to the policy.
+    """Waits for a SocNavBench client. ``dynamics`` are used if a scenario leaves them to the policy.
     ``reason_not_built`` returns why an episode cannot be built; empty if it can."""
 
     def __init__(
@@ -188,16 +187,16 @@ class JoystickHost(Host):
         self._name = f"remote:{name or 'socnavbench'}"
         self._waiting: list[str] = []
         self.lock = threading.Lock()
-        """Held by whoever waits for the client: an asynchronous episode ends while its last question is open."""
+        """Held while waiting for the client: an asynchronous episode can end while its last request is open."""
         self.is_there = False
 
     def admit(self) -> Introduction:
-        """A client tells its name only inside the first episode, so the run's name is fixed beforehand."""
+        """The introduction, with a fixed name: a client sends its name only in the first episode."""
         return Introduction(self._name, JoystickPolicy.needs, settings=dict(SETTINGS))
 
     def announce(self, suite: str, mode: str, episodes: Sequence[RemoteEpisode]) -> None:
-        """Wait for the client and tell it the names of the episodes. It insists that each of them comes, so that those
-        which cannot be built are left out."""
+        """Wait for the client and send it the names of the episodes. The client expects every one of them, so episodes
+        that cannot be built are left out."""
         self._waiting = [episode.scenario.name for episode in episodes if self._can_be_built(episode)]
         if self._waiting:
             self.say(f"waiting for a SocNavBench client at {self.wires.here}")
@@ -205,14 +204,14 @@ class JoystickHost(Host):
                 pass
 
     def policy_for(self, episode: RemoteEpisode) -> Any:
-        """The client, if it is there or comes back in time."""
+        """The client, if it is connected or reconnects in time."""
         try:
             with self.lock:
                 self.wires.throw_away()
         except ClientRestarted:
             self.is_there = False
         except ClientFailed:
-            pass  # rubbish from before
+            pass  # messages of an earlier episode
         if not self.is_there:
             self.wires.forget_client()
             self.wait_for_return(lambda: self._greet(time.monotonic() + self.reconnect_s))
@@ -252,7 +251,7 @@ class JoystickPolicy(Policy):
         self._host, self._wires, self._episode = host, host.wires, episode
         self._limit = ANSWER_S if episode.act_limit_s is None else episode.act_limit_s
         self.first_answer_s = max(RESET_S, self._limit)
-        """Clients say that they are ready before they build maps and controllers: the first command may take longer."""
+        """Clients report ready before they build maps and controllers, so the first command may take longer."""
         self._contacts = Contacts(episode.scenario.rules.collision_cooldown_s)
         self._has_answered = False
         self._commands: deque[Command] = deque()
@@ -260,7 +259,7 @@ class JoystickPolicy(Policy):
         self._is_over = False
 
     def reset(self, task: Task) -> None:
-        """Send the metadata and wait until the client is ready. What comes before its name is from the last episode."""
+        """Send the metadata and wait until the client is ready. Messages before its name are from the last episode."""
         assert task.map is not None
         self._task, self._frame = task, MapFrame.around(task.map, task)
         deadline = time.monotonic() + RESET_S
@@ -279,8 +278,8 @@ class JoystickPolicy(Policy):
             raise
 
     def act(self, observation: Observation) -> Command:
-        """The next command; on ``sense``, the world as it is now. Messages come in order, so that a state is sent when
-        all commands from before have been executed, as SocNavBench does it."""
+        """The next command; a ``sense`` is answered with the current state. Messages come in order, so a state is sent
+        after all earlier commands have been executed, as in SocNavBench."""
         self._time = observation.time
         self._contacts.note(observation, self._task.robot.footprint.enclosing_radius)
         limit = self._limit if self._has_answered else self.first_answer_s
@@ -299,7 +298,7 @@ class JoystickPolicy(Policy):
         return self._commands.popleft()
 
     def end_episode(self, end: EpisodeEnd) -> None:
-        """Switch the robot off."""
+        """Send the last message of the episode, which switches the robot off."""
         self._is_over = True
         if self._host.is_there:
             self._wires.send(json.dumps(power_off(end.outcome, self._time)), time.monotonic() + 1.0)

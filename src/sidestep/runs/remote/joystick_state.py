@@ -1,7 +1,7 @@
-"""How a world looks in SocNavBench's joystick protocol: the keys of its JSON objects, and its map frame.
+"""The world in SocNavBench's joystick protocol: the keys of its JSON objects, and its map frame.
 
-Its maps start at (0, 0) and are grids of 5 cm cells, row by row along y. A scene that reaches below zero is shifted;
-one that does not keeps its coordinates.
+Maps start at (0, 0) and are grids of 5 cm cells, row by row along y. A scene with negative coordinates is shifted; any
+other scene keeps its coordinates.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from sidestep.types import CompiledScene, Observation, Pedestrians, Task
 
 MAP_SCALE_M = 0.05
 MARGIN_M = 1.0
-"""Ground kept free round everything that is known, where the scene itself ends earlier, m."""
+"""Margin of the map round the robot's start and goal if the scene ends earlier, m."""
 ROBOT_NAME = "robot_agent"
 CAUSES = {
     "success": "Success",
     "pedestrian_collision": "Pedestrian Collision",
     "environment_collision": "Obstacle Collision",
 }
-"""Outcome → termination cause. All others are its ``Timeout``: clients know no fifth."""
+"""Outcome → termination cause. All other outcomes are sent as ``Timeout``, as clients know no other causes."""
 
 NEVER_S = 1e8
-"""The time of the last collision of somebody who has not had one."""
+"""Time of the last collision of a person who has not had one, s."""
 
 Config = list[float]
 
 
 @dataclass
 class Contacts:
-    """People who touched the robot and when, as far as its states show.
+    """People who touched the robot, and when, as far as the observed states show.
 
-    A person who touched it is in a cool-down of ``cooldown_s`` and cannot collide again meanwhile; the number that is
-    sent counts the simulation steps that are left.
+    A person who touched the robot cannot collide again during a cool-down of ``cooldown_s``; the messages contain the
+    number of simulation steps that are left of it.
     """
 
     cooldown_s: float
@@ -45,7 +45,7 @@ class Contacts:
     """Person → time of the last collision, s."""
 
     def note(self, observation: Observation, radius: float) -> None:
-        """Look for people who overlap the robot's circle."""
+        """Note the people who overlap the robot's circle."""
         people, robot = observation.pedestrians, observation.robot
         if people is None or not len(people):
             return
@@ -56,7 +56,7 @@ class Contacts:
                 self.last[person] = observation.time
 
     def of(self, who: Collection[int], time: float, step_s: float) -> dict[str, Any]:
-        """What a state says about one person, or about the robot when it is given everybody."""
+        """The collision entries of a person or, if ``who`` contains everybody, of the robot."""
         times = [self.last[person] for person in who if person in self.last]
         if not times:
             return {"collision_cooldown": 0, "last_collision_t": NEVER_S}
@@ -66,7 +66,7 @@ class Contacts:
 
 @dataclass(frozen=True)
 class MapFrame:
-    """Where the client's (0, 0) lies in the world, and how far its map reaches, m."""
+    """Origin of the client's map in the world, and size of the map, m."""
 
     x: float
     y: float
@@ -75,7 +75,7 @@ class MapFrame:
 
     @classmethod
     def around(cls, scene: CompiledScene, task: Task) -> MapFrame:
-        """Bounds of the scene and the robot's path."""
+        """The frame that contains the scene, the start and the goal."""
         goal = task.goal if task.goal is not None else task.start[:2]
         sides = (-MARGIN_M, MARGIN_M)
         xs, ys = (
@@ -86,12 +86,12 @@ class MapFrame:
         return cls(x, y, ceil(max(xs)) - x, ceil(max(ys)) - y)
 
     def to_client(self, x: float, y: float, heading: float) -> Config:
-        """A configuration as the client sees it."""
+        """A configuration in the client's frame."""
         return [float(x) - self.x, float(y) - self.y, float(heading)]
 
 
 def traversible(scene: CompiledScene, frame: MapFrame) -> list[list[float]]:
-    """1.0 where the cell's centre is free, else 0.0; rows along y."""
+    """1.0 for cells whose centre is free, else 0.0; rows along y."""
     columns = frame.x + (np.arange(round(frame.width / MAP_SCALE_M)) + 0.5) * MAP_SCALE_M
     rows = frame.y + (np.arange(round(frame.height / MAP_SCALE_M)) + 0.5) * MAP_SCALE_M
     if not len(scene.wall_points):
@@ -109,14 +109,14 @@ def traversible(scene: CompiledScene, frame: MapFrame) -> list[list[float]]:
 
 
 def _between(place: Any, count: int) -> tuple[Any, Any, Any]:
-    """The two samples about each place, and how far it is from the first to the second."""
+    """The two samples around each place, and its position between them, 0 … 1."""
     place = np.clip(place, 0.0, count - 1.0)
     first = np.minimum(place.astype(np.intp), max(count - 2, 0))
     return first, np.minimum(first + 1, count - 1), place - first
 
 
 def metadata(name: str, task: Task, frame: MapFrame) -> dict[str, Any]:
-    """The first message of an episode. Nobody is listed: people come with the first state."""
+    """The first message of an episode, without people: they come with the first state."""
     assert task.map is not None
     start = frame.to_client(*task.start)
     goal = frame.to_client(*(task.goal if task.goal is not None else task.start[:2]), 0.0)

@@ -40,30 +40,30 @@ SCENE_ARRAYS = (
     "wall_points", "wall_dirs", "wall_next", "wall_prev", "wall_convex", "cell_start", "cell_items", "grid",
     "grid_shape",
 )  # fmt: skip
-"""Arrays of a compiled scene that, with ``distance``, only a policy which reads binary arrays gets."""
+"""Arrays of a compiled scene that are sent, with ``distance``, only to policies that read binary arrays."""
 DYNAMICS = ("holonomic", "unicycle", "bicycle")
 
 
 @dataclass(frozen=True)
 class Introduction:
-    """What a policy says about itself."""
+    """What a policy declares about itself."""
 
     name: str
     needs: frozenset[str]
     dynamics: str | None = None
     version: str = ""
     binary: bool = False
-    """Whether arrays come as bytes with a type and a shape, rather than as lists."""
+    """Whether arrays are sent as bytes with a type and a shape, rather than as lists."""
     settings: dict[str, Any] = field(default_factory=dict)
     camera: dict[str, Any] | str | None = None
-    """What it says of its camera; checked where a scenario's settings are at hand."""
+    """Its camera settings; checked where the scenario's settings are known."""
     sensor_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
-    """CPUs and GPUs that it asks for on a cluster; checked where a run is planned."""
+    """CPUs and GPUs that it requests on a cluster; checked where a run is planned."""
 
 
 def read_introduction(hello: Message) -> Introduction:
-    """From the policy's hello; ``Refused`` with the reason when something in it cannot be used."""
+    """Read the policy's hello; raises ``Refused`` with the reason if it is invalid."""
     name = hello.get("name")
     if not isinstance(name, str) or not 0 < len(name) <= 64 or not all(c.isalnum() or c in "_.+-" for c in name):
         raise Refused(f"a policy's name is 1 to 64 letters, digits or _ . + -; got {name!r:.80}")
@@ -80,7 +80,7 @@ def read_introduction(hello: Message) -> Introduction:
         raise Refused(f"the policy's dynamics are {dynamics!r:.40}; known are {', '.join(DYNAMICS)}")
     arrays = hello.get("arrays", "list")
     if arrays not in ("list", "binary"):
-        raise Refused(f"arrays are 'list' or 'binary', not {arrays!r:.40}")
+        raise Refused(f"arrays must be 'list' or 'binary', got {arrays!r:.40}")
     settings = hello.get("settings", {})
     if not isinstance(settings, dict):
         raise Refused("settings must be a map")
@@ -99,7 +99,7 @@ def read_introduction(hello: Message) -> Introduction:
 
 
 def read_command(message: Message) -> Command:
-    """The command in an ``act`` message; ``Garbled`` when it is none."""
+    """Read the command in an ``act`` message; raises ``Garbled`` if it is invalid."""
     kind, values = message.get("command"), message.get("values")
     if not isinstance(values, list):
         raise Garbled(f"values of an act must be a list, got {type(values).__name__}")
@@ -125,7 +125,7 @@ def _is_numbers(values: Any, count: int) -> bool:
 
 
 def task_message(task: Task, binary: bool) -> Message:
-    """The task: exactly what ``Policy.reset`` gets."""
+    """The message for a task, with exactly what ``Policy.reset`` gets."""
     return {
         "robot": _robot(task.robot),
         "start": [float(value) for value in task.start],
@@ -147,7 +147,7 @@ def task_message(task: Task, binary: bool) -> Message:
 
 
 def observation_message(observation: Observation, binary: bool) -> Message:
-    """One look at the world. What the policy does not need is left out, not null."""
+    """The message for an observation. Parts that the policy does not need are absent, not null."""
     robot = observation.robot
     message: Message = {
         "time": observation.time,
@@ -189,7 +189,7 @@ def observation_message(observation: Observation, binary: bool) -> Message:
 
 
 def _plain(value: Any, binary: bool, sensor: str) -> Any:
-    """What a plug-in sensor reports, as it travels."""
+    """The reading of a plug-in sensor as plain data."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return pack_array(value, binary)
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
@@ -201,8 +201,8 @@ def _plain(value: Any, binary: bool, sensor: str) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item, binary, sensor) for item in value]
     raise BadInput(
-        f"sensor {sensor!r} reports a {type(value).__name__}, which cannot be sent to a policy in another process; "
-        "let it return arrays of numbers, numbers, text, and lists and maps of those"
+        f"sensor {sensor!r} returns a value of type {type(value).__name__}, which cannot be sent to a policy in "
+        "another process; return arrays of numbers, numbers, text, and lists and maps of those"
     )
 
 
@@ -238,7 +238,7 @@ def _robot(spec: RobotSpec) -> Message:
 
 
 def _map(scene: CompiledScene, binary: bool) -> Message:
-    """Bounds, wall edges and polygons for all; what kernels read for those that read binary arrays."""
+    """The message for a scene: bounds and wall edges for all policies, all arrays for those that read binary arrays."""
     message: Message = {
         "name": scene.spec.name,
         "bounds": [float(value) for value in scene.bounds],

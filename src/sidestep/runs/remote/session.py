@@ -1,5 +1,5 @@
-"""The benchmark's side of a conversation with a policy: one question at a time, each under a time limit; and
-``--policy remote:ADDRESS``, which opens such a conversation with a policy that another process serves.
+"""The benchmark's side of a connection to a policy: one request at a time, each with a time limit. Also
+``--policy remote:ADDRESS``, which connects to a policy that another process serves.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ from sidestep.types import Command, EpisodeEnd, Observation, Task
 from sidestep.version import __version__
 
 RESET_S = 100.0
-"""Time for a policy to get ready for an episode, s; below the simulator's own limit."""
+"""Time limit for a policy to prepare an episode, s; below the simulator's own limit."""
 ANSWER_S = 600.0
-"""Time for an answer where a run sets no limit, s."""
+"""Time limit of an answer if the run sets none, s."""
 
 GOODBYE_S = 1.0
 NOT_INTRODUCED = Introduction("", frozenset())
 OUTBOX = 4
-"""Messages that wait for an open question; never more than the result of one episode and the next list."""
+"""Largest number of messages that wait while a request is open: the result of an episode and the next list fit."""
 
 
 class ClientFailed(GuestFailed):
-    """The policy at the other end of a socket raised, hung, sent nonsense or went away."""
+    """The remote policy raised an error, did not answer, sent an invalid message or closed the connection."""
 
 
 class IntroducedPolicy(Policy):
-    """A policy in another process, with what it said about itself as attributes."""
+    """A policy in another process, with what it declared about itself as attributes."""
 
     summary = "a policy in another process"
 
@@ -67,27 +67,27 @@ class IntroducedPolicy(Policy):
 
 
 class FailedPolicy(IntroducedPolicy):
-    """Stands in for a policy that ended its process or did not come back: it fails at once with the reason, so that
-    the episode is counted."""
+    """Replaces a policy whose process ended or did not reconnect: it fails in ``reset`` with the reason, so that the
+    episode is counted."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(NOT_INTRODUCED)
         self._reason = reason
 
     def reset(self, task: Task) -> None:
-        """Fail."""
+        """Raise ``GuestFailed``."""
         raise GuestFailed(self._reason)
 
     def act(self, observation: Observation) -> Command:
-        """Never reached: ``reset`` has failed."""
+        """Raise ``GuestFailed``; never called, as ``reset`` fails."""
         raise GuestFailed(self._reason)
 
 
 class PolicySession:
     """One policy on one connection, through any number of episodes.
 
-    A policy that is late keeps its connection once: its late answer is known by its number and thrown away. One that
-    talks nonsense, goes away, or is late twice in a row loses it.
+    A policy that is late keeps its connection the first time: its late answer is recognised by its number and ignored.
+    The connection is closed if the policy sends an invalid message, disconnects, or is late twice in a row.
     """
 
     def __init__(self, connection: Connection, policy: Introduction) -> None:
@@ -101,11 +101,11 @@ class PolicySession:
         self.is_alive = True
 
     def announce(self, suite: str | None, mode: str | None, episodes: list[Message]) -> None:
-        """What is to come."""
+        """Send the list of episodes."""
         self._tell({"type": "episodes", "suite": suite, "mode": mode, "episodes": episodes})
 
     def begin(self, task: Task, about: Message, limit_s: float = RESET_S) -> None:
-        """A new episode; returns when the policy is ready."""
+        """Start a new episode; returns when the policy is ready."""
         self._ask({"type": "episode", **about, **task_message(task, self.policy.binary)}, "ready", limit_s)
 
     def act(self, observation: Observation, limit_s: float | None) -> Command:
@@ -118,11 +118,11 @@ class PolicySession:
             raise self._lost(error) from None
 
     def end(self, outcome: str, error: str, metrics: dict[str, float | None]) -> None:
-        """How the episode ended."""
+        """Send the end of the episode."""
         self._tell({"type": "result", "outcome": outcome, "error": error[:1000], "metrics": metrics})
 
     def close(self, reason: str = "done") -> None:
-        """Say goodbye. A question that is still open is not waited for."""
+        """End the session without waiting for an open request."""
         if self._lock.acquire(timeout=GOODBYE_S):
             with suppress(WireError):
                 if self.is_alive:
@@ -132,8 +132,8 @@ class PolicySession:
         self._connection.close()
 
     def _tell(self, message: Message) -> None:
-        """Send what needs no answer; whether it arrives is for the next question to find out. While a question is open
-        (an asynchronous episode ends in the middle of one) it is kept for later."""
+        """Send a message that needs no answer; the next request detects whether it arrived. While a request is open (an
+        asynchronous episode can end during one), the message is kept for later."""
         self._outbox.append(message)
         if self._lock.acquire(timeout=GOODBYE_S):
             try:
@@ -170,7 +170,7 @@ class PolicySession:
             return answer
 
     def _answer_before(self, deadline: float) -> Message:
-        """The answer to the last question; late ones to earlier questions are passed over."""
+        """The answer to the last request; late answers to earlier requests are ignored."""
         while True:
             answer = self._connection.receive(max(deadline - time.monotonic(), 1e-3))
             if answer["type"] == "bye":
@@ -191,7 +191,7 @@ class PolicySession:
         return failure
 
     def _lost(self, error: Exception) -> ClientFailed:
-        """The connection is of no more use; tell why, if somebody still listens."""
+        """Close the connection, sending the reason if possible, and return the error."""
         if self.is_alive:
             self.is_alive = False
             if isinstance(error, Garbled):
@@ -211,15 +211,15 @@ class SessionPolicy(IntroducedPolicy):
         self._limit = act_limit_s
 
     def reset(self, task: Task) -> None:
-        """Tell the policy of the new episode."""
+        """Send the task of the new episode."""
         self.session.begin(task, self._about)
 
     def act(self, observation: Observation) -> Command:
-        """Ask the policy."""
+        """Request a command from the policy."""
         return self.session.act(observation, self._limit)
 
     def end_episode(self, end: EpisodeEnd) -> None:
-        """Tell the policy how the episode ended."""
+        """Send the policy the end of the episode."""
         metrics = {name: result.value if result.valid else None for name, result in end.metrics.items()}
         self.session.end(end.outcome, end.error, metrics)
 
@@ -227,9 +227,8 @@ class SessionPolicy(IntroducedPolicy):
 class RemotePolicy(IntroducedPolicy):
     """Connects to a policy server (``sidestep.runs.remote.client.serve_policy``), once per episode.
 
-    Whether anybody listens is found out when the policy is planned (``check_reachable``). Later, in the middle of a
-    run, a server that is gone is the policy's failure: it needs nothing then and fails in ``reset``, so that the
-    episode is counted.
+    ``check_reachable`` checks when a run is planned whether the server listens. If the server cannot be reached later,
+    during a run, the policy has no needs and fails in ``reset``, so that the episode is counted.
     """
 
     summary = "a policy that another process serves"
@@ -257,21 +256,21 @@ class RemotePolicy(IntroducedPolicy):
         self.close()
 
     def reset(self, task: Task) -> None:
-        """Tell the policy of the new episode."""
+        """Send the task of the new episode."""
         self._connected().reset(task)
 
     def act(self, observation: Observation) -> Command:
-        """Ask the policy."""
+        """Request a command from the policy."""
         return self._connected().act(observation)
 
     def end_episode(self, end: EpisodeEnd) -> None:
-        """Tell the policy how the episode ended, and hang up."""
+        """Send the policy the end of the episode, and disconnect."""
         if self._policy is not None:
             self._policy.end_episode(end)
         self.close()
 
     def close(self) -> None:
-        """Hang up."""
+        """Disconnect."""
         if self._policy is not None:
             self._policy.session.close()
             self._policy = None
@@ -295,7 +294,7 @@ class RemotePolicy(IntroducedPolicy):
 
 
 def greet(address: Address) -> PolicySession:
-    """Connect as the benchmark, and hear who answers; ``WireError`` when nobody does or they do not fit."""
+    """Connect as the benchmark and read the policy's hello; raises ``WireError`` if there is none or it is refused."""
     connection = Connection(connect(address), POLICY_LIMIT, strict=True)
     try:
         hello = {"type": "hello", "sidestep": PROTOCOL, "role": "benchmark", "version": __version__}

@@ -1,7 +1,7 @@
 """Messages on a socket: a length of four bytes (big-endian), then one msgpack map.
 
-Imports the standard library and msgpack only: this file and ``client.py`` can be copied into another project as they
-are. The protocol is specified in ``docs/remote.md``.
+This module imports the standard library and msgpack only, so this file and ``client.py`` can be copied into another
+project as they are. The protocol is specified in ``docs/remote.md``.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ import msgpack
 
 PROTOCOL = 1
 HELLO_LIMIT = 16 * 1024
-"""Bytes of the first message, before anybody is trusted."""
+"""Largest first message, before the other side is trusted, bytes."""
 POLICY_LIMIT = 256 * 1024
-"""Bytes of a message from a policy."""
+"""Largest message from a policy, bytes."""
 BENCHMARK_LIMIT = 64 * 1024 * 1024
-"""Bytes of a message to a policy: maps and pictures are large."""
+"""Largest message to a policy, bytes; maps and pictures are large."""
 MAX_DEPTH = 16
 HELLO_S = 5.0
-"""Time for the handshake, s."""
+"""Time limit of the handshake, s."""
 SEND_S = 30.0
-"""Time for a message to be taken by the other side, s."""
+"""Time limit for the other side to accept a message, s."""
 
 Message = dict[str, Any]
 
 
 class WireError(Exception):
-    """The conversation cannot go on."""
+    """The connection cannot be used any more."""
 
 
 class Closed(WireError):
-    """The other side is gone."""
+    """The other side closed the connection or cannot be reached."""
 
 
 class TimedOut(WireError):
-    """The other side did not answer in time; it may yet."""
+    """The other side did not answer in time; the answer may still come."""
 
 
 class Garbled(WireError):
-    """What came is not a message of this protocol."""
+    """The received bytes are not a message of this protocol."""
 
 
 class Refused(WireError):
-    """The other side does not want to talk: another version, a wrong token, an unknown need."""
+    """The other side refused the connection: another version, a wrong token or an unknown need."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """The address, or ``ValueError`` with the remedy."""
+        """Parse ``text``; raises ``ValueError`` with the expected form."""
         if text.startswith("unix:"):
             path = text.removeprefix("unix:")
             if not path or "\0" in path or len(os.fsencode(path)) > 100:
@@ -86,7 +86,7 @@ class Address:
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can get there."""
+        """Whether the address can be reached from this machine only."""
         if self.path:
             return True
         try:
@@ -101,7 +101,7 @@ class Address:
 
 
 def connect(address: Address, timeout_s: float = 5.0) -> socket.socket:
-    """A connected socket; ``Closed`` when nobody listens there."""
+    """Connect to ``address``; raises ``Closed`` if no process listens there."""
     try:
         if address.path:
             sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -114,11 +114,11 @@ def connect(address: Address, timeout_s: float = 5.0) -> socket.socket:
 
 
 def listen(address: Address, token: str | None = None, backlog: int = 16) -> socket.socket:
-    """A listening socket. ``ValueError`` when others could reach it and there is no token."""
+    """Open a listening socket; raises ``ValueError`` if other machines can reach it and there is no token."""
     if not address.is_local and not token:
         raise ValueError(
-            f"{address} can be reached from other machines: a token is required (--token, or SIDESTEP_TOKEN in the "
-            "environment); or listen on 127.0.0.1 or unix:PATH"
+            f"{address} can be reached from other machines: set a token (--token, or SIDESTEP_TOKEN in the "
+            "environment), or listen on 127.0.0.1 or unix:PATH"
         )
     if not address.path:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
@@ -138,13 +138,13 @@ def listen(address: Address, token: str | None = None, backlog: int = 16) -> soc
 
 
 def remove_stale(path: str) -> None:
-    """Remove the socket that a process which is gone has left behind; anything else stays and is an error."""
+    """Remove the socket file of a process that has ended; raises ``FileExistsError`` for any other file."""
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(mode):
-        raise FileExistsError(f"{path} exists and is no socket; choose another path")
+        raise FileExistsError(f"{path} exists and is not a socket; choose another path")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)
         try:
@@ -152,18 +152,18 @@ def remove_stale(path: str) -> None:
         except ConnectionRefusedError:
             os.unlink(path)
             return
-    raise FileExistsError(f"somebody already listens at unix:{path}")
+    raise FileExistsError(f"another process already listens at unix:{path}; choose another path")
 
 
 def bound_address(listener: socket.socket) -> Address:
-    """Where a listening socket really listens: port 0 becomes the port that was given."""
+    """Address of a listening socket; port 0 is replaced by the port that the system chose."""
     name = listener.getsockname()
     return Address(path=name) if isinstance(name, str) else Address(name[0], name[1])
 
 
 @contextmanager
 def unlinking(listener: socket.socket) -> Iterator[None]:
-    """Close a listening socket at the end, and remove its file if it has one."""
+    """Close a listening socket on exit and remove its file if it has one."""
     address = bound_address(listener)
     try:
         yield
@@ -175,7 +175,7 @@ def unlinking(listener: socket.socket) -> Iterator[None]:
 
 
 def same_token(given: Any, wanted: str | None) -> bool:
-    """Whether the token is right; takes as long for a wrong one. No token wanted: anything is right."""
+    """Whether ``given`` equals ``wanted``, compared in constant time. If no token is wanted, any is accepted."""
     if wanted is None:
         return True
     text = given if isinstance(given, str) else ""
@@ -183,7 +183,7 @@ def same_token(given: Any, wanted: str | None) -> bool:
 
 
 def check_version(hello: Message, role: str) -> None:
-    """``Refused`` unless ``hello`` is a greeting of this version from a ``role``."""
+    """Raise ``Refused`` unless ``hello`` is a hello of this protocol version from a ``role``."""
     version = hello.get("sidestep")
     if hello.get("type") == "refused":
         raise Refused(str(hello.get("reason", "the other side refused"))[:500])
@@ -195,11 +195,12 @@ def check_version(hello: Message, role: str) -> None:
             "library of the same version on both sides"
         )
     if hello.get("role") != role:
-        raise Refused(f"expected somebody in the role {role!r}, got {hello.get('role')!r:.40}")
+        raise Refused(f"expected the role {role!r} in the hello, got {hello.get('role')!r:.40}")
 
 
 class Connection:
-    """One conversation. ``limit`` bounds what is read, ``strict`` checks every number and nesting."""
+    """One connection. ``limit`` is the largest message that is read, bytes; ``strict`` checks all values of a
+    message."""
 
     def __init__(self, sock: socket.socket, limit: int, strict: bool) -> None:
         self.limit = limit
@@ -210,7 +211,7 @@ class Connection:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, message: Message, timeout_s: float = SEND_S) -> None:
-        """Send one message; ``Closed`` when it is not taken."""
+        """Send one message; raises ``Closed`` if the other side does not accept it."""
         body = msgpack.packb(message, use_bin_type=True)
         try:
             self._sock.settimeout(timeout_s)
@@ -219,7 +220,7 @@ class Connection:
             raise Closed(f"the other side takes no messages: {error.strerror or error}") from error
 
     def receive(self, timeout_s: float | None = None) -> Message:
-        """The next message. After ``TimedOut`` it can be waited for again: nothing that came is lost."""
+        """Receive the next message. After ``TimedOut`` it can be called again: no received bytes are lost."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         self._fill(4, deadline)
         length = int.from_bytes(self._buffer[:4], "big")
@@ -231,7 +232,7 @@ class Connection:
         return decode(body, self._strict)
 
     def close(self) -> None:
-        """End the conversation, also for a thread that waits in it."""
+        """Close the connection, also for a thread that waits for a message."""
         with suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         self._sock.close()
@@ -254,7 +255,7 @@ class Connection:
 
 
 def decode(body: bytes, strict: bool) -> Message:
-    """The message in ``body``; ``Garbled`` if it is none."""
+    """Decode the message in ``body``; raises ``Garbled`` if it is not a message."""
     try:
         message = msgpack.unpackb(body, raw=False, strict_map_key=True, ext_hook=_no_extensions)
     except Exception as error:  # msgpack raises a dozen kinds, and each means the same here
@@ -271,7 +272,7 @@ def _no_extensions(code: int, data: bytes) -> Any:
 
 
 def check(message: Any) -> None:
-    """``Garbled`` unless all numbers are finite, all keys text, all values plain, and the nesting flat."""
+    """Raise ``Garbled`` unless numbers are finite, keys text, values plain, and nesting at most ``MAX_DEPTH``."""
     stack = [(message, 1)]
     while stack:
         value, depth = stack.pop()

@@ -7,7 +7,7 @@ language. A file ``NAME.de.yaml`` beside ``NAME.yaml`` holds the German texts; s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from glob import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -203,23 +203,6 @@ class Questionnaire(Model):
         self.item(item, where)
         if isinstance(rating, bool) or not isinstance(rating, int) or not self.scale.allows(rating):
             raise BadInput(f"{where}: item {item}: rating {rating!r:.40} is not on the scale; {self.scale.describe()}")
-
-    def check_answers(self, answers: Mapping[str, int], scenario: str, where: str = "answers") -> None:
-        """BadInput unless every item of the scenario has a rating of the scale, and no other item has one."""
-        asked = [item.id for item in self.items_for(scenario)]
-        if not asked:
-            raise UnknownName("scenario", scenario, self.scenarios, f"{where}: questionnaire {self.name}")
-        for name, rating in answers.items():
-            if name not in asked:
-                raise UnknownName(f"item of scenario {scenario!r:.80}:", str(name), asked, where)
-            self.check_rating(name, rating, where)
-        missing = [name for name in asked if name not in answers]
-        if missing:
-            remedy = "rate every item" if self.scale.cannot_tell is None else self._remedy()
-            raise BadInput(f"{where}: scenario {scenario}: no rating of {', '.join(missing)}; {remedy}")
-
-    def _remedy(self) -> str:
-        return f'rate every item, {self.scale.cannot_tell} for "cannot tell"'
 
     def with_translation(self, translation: Translation, where: str) -> Questionnaire:
         """The same with the texts of another language added."""

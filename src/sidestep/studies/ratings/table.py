@@ -45,7 +45,6 @@ __all__ = [
     "SIMULATED",
     "Ratings",
     "count_incomplete_runs",
-    "join_ratings",
     "make_ratings",
     "read_ratings",
     "read_rows",
@@ -54,8 +53,6 @@ __all__ = [
 StringArray = npt.NDArray[np.str_]
 KEY = ("study", "participant", "set", "policy", "scenario", "location", "run")
 """Columns that name a run."""
-LIKE_AN_ITEM = 0.6
-"""Likeness of the name of a column to an item from which on it is taken for a misspelt one."""
 OTHER_COLUMNS = {"question": "item"}
 """Other name of a column in files → its name."""
 
@@ -224,11 +221,6 @@ def _incomplete_runs(ratings: Ratings, questionnaire: Questionnaire) -> Iterator
 def count_incomplete_runs(ratings: Ratings, questionnaire: Questionnaire) -> int:
     """Number of runs without a rating, not even "cannot tell", of an item of their scenario."""
     return sum(1 for _ in _incomplete_runs(ratings, questionnaire))
-
-
-def join_ratings(parts: Sequence[Ratings]) -> Ratings:
-    """The rows of several tables; BadInput for a run that is in two of them."""
-    return make_ratings((row for part in parts for row in part.rows()), where="joined ratings")
 
 
 def read_ratings(

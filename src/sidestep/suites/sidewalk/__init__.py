@@ -1,5 +1,4 @@
 """The sidewalk suites: unit tests of lane keeping, people who react, and long routes through towns.
 
-``places`` holds where they are, as read from ``data/sidewalk.json``; ``choose`` made that file from the towns;
-``unit``, ``reactive`` and ``long`` make scenarios of it.
+``routes`` has where they lie, as read from data files; ``scenarios`` makes the scenarios of the three suites.
 """

@@ -1,8 +1,8 @@
 // Words over the picture: what people do with their hands, and what has just happened to the robot.
 
 const GESTURE_WORDS = { talk: "talks", queue: "queues", look_around: "looks about", wave: "waves", stop: "stop!", go_on: "go on", phone: "phone" };
-const EVENT_WORDS = { off_route: "off the route", group_intrusion: "through a group", reset: "put back", stopped: "stops as told", disobeyed: "did not stop", lane_invasion: "out of lane too often", lane_crossing: "out of lane", wrong_exit: "wrong exit", frozen: "stands still" };
-const WORD_S = 1.6; // how long an event is told
+const EVENT_WORDS = { off_route: "off the route", group_intrusion: "through a group", reset: "put back", stopped: "stops as asked", disobeyed: "did not stop", lane_invasion: "out of lane too often", lane_crossing: "out of lane", wrong_exit: "wrong exit", frozen: "stands still" };
+const WORD_S = 1.6; // how long the label of an event is shown
 const HEAD_M = 1.95; // above the ground
 
 // What is to be said at a moment: [{at: [x, y, z], text, kind}].

@@ -8,7 +8,7 @@ const GROUND_WORDS = {
 const legendOf = (episode) => {
   const kinds = new Set(episode.scene.layers.map((layer) => layer.kind)), events = new Map();
   for (const event of episode.events) events.set(EVENT_COLOUR(event.kind), [...(events.get(EVENT_COLOUR(event.kind)) ?? []), event.kind]);
-  const told = (list) => [...new Set(list)].map((kind) => kind.replace("_start", "").replaceAll("_", " ")).join(", ");
+  const describe = (list) => [...new Set(list)].map((kind) => kind.replace("_start", "").replaceAll("_", " ")).join(", ");
   return [
     ["robot", "robot and where it has been", "line"], ["goal", "goal", "dot"],
     ...(episode.plans ? [["plan", "where the robot means to go", "dots"]] : []),
@@ -16,7 +16,7 @@ const legendOf = (episode) => {
     ...(episode.heads ? [["quiet", "where somebody looks", "wedge"]] : []),
     ["hit", "contact, and who is touched", "dot"], ["warn", "personal space with the robot within", "ring"],
     ...Object.keys(GROUND_WORDS).filter((kind) => kinds.has(kind)).map((kind) => ["g-" + kind, GROUND_WORDS[kind], "area"]),
-    ...[...events].map(([colour, list]) => [colour, `time line: ${told(list)}`, `mark ${colour}`]),
+    ...[...events].map(([colour, list]) => [colour, `time line: ${describe(list)}`, `mark ${colour}`]),
   ];
 };
 

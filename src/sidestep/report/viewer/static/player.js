@@ -109,9 +109,9 @@ class Player {
     if (shown.follow) { camera.x = robot[0] + this.offset[0]; camera.y = robot[1] + this.offset[1]; }
     if (this.view === "top") this.top.paint(this.time, { x: camera.x, y: camera.y, scale: camera.scale(this.part("flat").clientHeight) }, shown);
     else this.orbit.paint(this.time, this.view === "chase" ? this.#behind(robot) : camera, shown);
-    const poses = e.peopleAt(f), words = shown.gestures ? wordsAt(e, f, poses) : [], told = shown.plans ? e.plansAt(f, poses) : { plan: [], forecasts: [] };
+    const poses = e.peopleAt(f), words = shown.gestures ? wordsAt(e, f, poses) : [], plans = shown.plans ? e.plansAt(f, poses) : { plan: [], forecasts: [] };
     this.labels.show(words, (p) => (this.view === "top" ? this.top : this.orbit).project(p));
-    Object.assign(this.root.dataset, { plan: told.plan.length, forecasts: told.forecasts.length, labels: words.map((word) => word.text).join(" ") });
+    Object.assign(this.root.dataset, { plan: plans.plan.length, forecasts: plans.forecasts.length, labels: words.map((word) => word.text).join(" ") });
     this.curves.paint(this.time);
     this.#tell(f, robot);
   }

@@ -33,8 +33,7 @@ from sidestep.types.behaviour import Behaviour, Choice, Dwell
 from sidestep.types.events import GESTURES
 
 WALK, IDLE, INTERACT, TALK, WAIT = range(5)
-STATES = ("walk", "idle", "interact", "talk", "wait")
-"""Wait: at a node, for those who go first in the plan."""
+"""States. Wait: at a node, for those who go first in the plan."""
 
 ARRIVED_M = 0.6
 HELD_UP_M, SLOW_MPS = 1.5, 0.3
