@@ -109,8 +109,9 @@ SINS = {
     "kills_its_parent": Sin(
         "os.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(1000)",
         "was ended: SIGKILL",
+        {"sandbox": "off"},
     ),
-    "stops_its_parent": Sin("os.kill(os.getppid(), signal.SIGSTOP)\ntime.sleep(1000)", LATE),
+    "stops_its_parent": Sin("os.kill(os.getppid(), signal.SIGSTOP)\ntime.sleep(1000)", LATE, {"sandbox": "off"}),
     "fork_bomb": Sin(
         "for _ in range(7):\n    os.fork()\n    time.sleep(0.2)",
         "(--limit-processes)",
@@ -204,7 +205,8 @@ def test_descendants_end_although_they_left_the_session(guests: GuestProcesses, 
     code = f"if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        {told(tmp_path)}\n"
     code += "        time.sleep(1000)\n    os._exit(0)\nos.wait()\n"
     code += f"while not os.path.exists({str(tmp_path / 'pid')!r}):\n    time.sleep(0.01)\nos._exit(1)"
-    assert "exit code 1" in drive(guests, written(tmp_path, code), 0, tmp_path, Sin("", act_limit_s=60.0)).error
+    sin = Sin("", "", {"sandbox": "off"}, 60.0)  # it writes down which they are
+    assert "exit code 1" in drive(guests, written(tmp_path, code), 0, tmp_path, sin).error
     assert not is_there(int((tmp_path / "pid").read_text()))
 
 
@@ -216,7 +218,8 @@ def test_descendants_end_when_the_process_of_the_benchmark_is_killed(tmp_path: P
         f"while not Path({str(tmp_path / 'pid')!r}).exists():\n    time.sleep(0.01)\n"
     )
     code = "import time\nfrom sidestep.runs.remote.guests import GuestProcess\n"
-    code += f"kept = GuestProcess({str(file) + ':Sins'!r})\n"
+    code += "from sidestep.runs.remote.isolation import Isolation\n"
+    code += f"kept = GuestProcess({str(file) + ':Sins'!r}, isolation=Isolation(sandbox='off'))\n"
     code += "print(kept.look().pid, flush=True)\ntime.sleep(1000)"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     try:
@@ -296,7 +299,7 @@ def test_the_command_line_takes_limits(suite: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [*command, *limits])
     assert result.exit_code == 0, result.output
     plan = json.loads((tmp_path / "run" / "run.json").read_text())["plan"]
-    sizes = {"memory_bytes": 4 * 10**9, "output_bytes": 10**6}
+    sizes = {"memory_bytes": 4 * 10**9, "output_bytes": 10**6, "sandbox": "auto", "allow_read": []}
     assert plan["isolation"] == {"all_policies": True, "cpu_s": 60.0, "wall_s": 120.0, "processes": 256} | sizes
     refused = CliRunner().invoke(app, [*command, "--limit-memory", "4GB"])
     assert refused.exit_code == 2

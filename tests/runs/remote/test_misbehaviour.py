@@ -17,6 +17,7 @@ from sidestep.runs.episode import EpisodeTask, run_task
 from sidestep.runs.folder import load_results
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.remote.guests import GuestProcesses
+from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.runner import RunResult, run_benchmark
 from tests.runs.test_plan import FakeSuite
 from tests.simulation.scenarios import make, room
@@ -45,7 +46,6 @@ FAILING = {
     "ClosesFiles": "the policy",
     "TakesMemory": "MemoryError",
     "Recurses": "RecursionError",
-    "LeavesChildren": "exit code 1",
     "Forks": "exit code 5",
     "AnswersBefore": "expected 'act'",
     "Garbles": "4294967295 bytes",
@@ -125,8 +125,12 @@ def test_the_table_cannot_be_forged(together: RunResult) -> None:
     assert json.loads((together.folder / "run.json").read_text())["complete"] is True
 
 
-def test_children_end_with_their_guest(together: RunResult) -> None:
-    child = int((together.folder.parent / "left_behind").read_text())
+def test_children_end_with_their_guest(tmp_path: Path) -> None:
+    """Outside a sandbox, where it can write down which they are."""
+    plan = plan_of((guest("LeavesChildren", tmp_path),)).model_copy(update={"isolation": Isolation(sandbox="off")})
+    result = run_benchmark(plan, tmp_path / "run")
+    assert outcomes(result, "LeavesChildren") == {"bad": "policy_error", "good": "success"}
+    child = int((tmp_path / "left_behind").read_text())
     stat = Path(f"/proc/{child}/stat")
     assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
@@ -197,7 +201,7 @@ def test_code_of_a_guest_never_runs_here(tmp_path: Path) -> None:
         "import os\nfrom pathlib import Path\nPath(__file__).with_suffix('.pid').write_text(str(os.getpid()))\n"
         "class Mine:\n    needs = frozenset()\n    def reset(self, t): ...\n    def act(self, o): ...\n"
     )
-    make_plan(FakeSuite(), [f"{file}:Mine"])
+    make_plan(FakeSuite(), [f"{file}:Mine"], isolation=Isolation(sandbox="off"))  # it writes beside itself
     assert int(file.with_suffix(".pid").read_text()) != os.getpid()
 
 

@@ -152,10 +152,13 @@ def test_what_a_guest_has_started_ends_with_the_run(how: int, folder: Path) -> N
         "from sidestep.runs.runner import run_benchmark\n"
         "from sidestep.cli.run import resumable\n"
         "from tests.runs.remote.test_misbehaviour import SCENARIOS\n"
+        "from sidestep.runs.remote.isolation import Isolation\n"
+        "OFF = Isolation(sandbox='off')\n"  # it writes down which process it is
         "if __name__ == '__main__':\n"
         f"    policy = PolicyPlan(name='own.py:Lingers', settings={{'told': {str(told)!r}}})\n"
         "    with resumable(Path('run')):\n"
-        "        run_benchmark(Plan(suite='t', scenarios=SCENARIOS, policies=(policy,), seeds=(0,)), Path('run'))\n"
+        "        plan = Plan(suite='t', scenarios=SCENARIOS, policies=(policy,), seeds=(0,), isolation=OFF)\n"
+        "        run_benchmark(plan, Path('run'))\n"
     )
     (folder / "main.py").write_text(code)
     path = os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])

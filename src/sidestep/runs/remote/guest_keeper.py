@@ -99,6 +99,7 @@ class Keeper:
 
     def keep(self) -> None:
         """Serve the benchmark until it disconnects; then end the guest."""
+        self._obey(b"")  # what came with the first order
         next_tick = time.monotonic() + TICK_S
         while os.getppid() == self._parent:
             is_fast = self._is_printing and self._output.printed < FAST_BYTES
@@ -134,6 +135,10 @@ class Keeper:
             part = self._control.recv(65536)
         except OSError:
             return False
+        return self._obey(part) and bool(part)
+
+    def _obey(self, part: bytes) -> bool:
+        """Execute the orders that ``part`` completes."""
         *lines, self._heard = (self._heard + part).split(b"\n")
         for line in lines:
             order = json.loads(line)
@@ -143,7 +148,7 @@ class Keeper:
                 self._cpu_before = cpu_seconds(descendants())
             elif not self._report():
                 return False
-        return bool(part)
+        return True
 
     def _report(self) -> bool:
         self._read_output()

@@ -89,7 +89,7 @@ class GuestProcess:
         self._waited_s = 0.0
         self._failure = "the policy's process has ended"
         self._paths: SandboxPaths | None = None
-        if self.isolation.sandbox != "off" and sys.platform == "linux":
+        if self.isolation.sandbox != "off" and sys.platform == "linux" and not self.over_loopback:
             self._paths = readable_paths(self.reference, self.settings, self.isolation.allow_read, hidden_folders())
         self._process, self._connection = self._start()
         _RUNNING.add(self)
