@@ -54,8 +54,8 @@ def test_a_run_folder_holds_plan_records_and_results(tmp_path: Path) -> None:
 def test_results_are_long_form(tmp_path: Path) -> None:
     result = run(fake_plan(tmp_path, "Steady", "Raises"), tmp_path / "run")
     table = pq.read_table(tmp_path / "run/results.parquet")
-    columns = "run suite scenario policy seed outcome digest privileged observes source cluster event error traceback"
-    assert table.column_names == f"{columns} metric value valid reason unit".split()
+    columns = "run suite scenario policy seed outcome digest privileged observes source cluster event"
+    assert table.column_names == f"{columns} sandbox error traceback metric value valid reason unit".split()
     assert len(table) == sum(len(episode.metrics) for episode in result.episodes)
     rows = table.to_pylist()
     assert {(row["run"], row["source"]) for row in rows} == {("run", "generated")}
@@ -78,7 +78,7 @@ def test_the_summary_has_the_published_shape(tmp_path: Path) -> None:
     assert (summary["suite"], summary["source"], summary["dialect"]) == ("test", "generated", "paper")
     steady, raises = (summary["policies"][policy.name] for policy in plan.policies)
     told = ["observes", "observation_limits", "observation_class"]
-    assert list(steady) == ["episodes", "outcomes", "metrics", "privileged", *told, "events"]
+    assert list(steady) == ["episodes", "outcomes", "metrics", "privileged", *told, "events", "sandbox"]
     assert all(tuple(entry)[: len(METRIC_KEYS)] == METRIC_KEYS for entry in steady["metrics"].values())
     assert steady["metrics"]["failures_per_100m"]["bound"].startswith("≤ ")  # none in a few metres
     assert steady["outcomes"]["success"] == steady["episodes"] == 6

@@ -145,7 +145,8 @@ def check_places() -> list[Check]:
 def check_sandbox() -> Check:
     """What this system can hold around policies that are not bundled: a guest is started to see."""
     from sidestep.errors import GuestFailed
-    from sidestep.runs.remote.guests import WALLS, GuestProcess
+    from sidestep.runs.remote.guests import GuestProcess
+    from sidestep.types.record import WALLS
 
     try:
         guest = GuestProcess("straight")

@@ -28,6 +28,7 @@ from sidestep.metrics.score import EpisodeScores, by_policy
 from sidestep.metrics.statistics import number_clusters
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import Outcome
+from sidestep.types.record import SANDBOX_HELD
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ class PolicySummary:
     """What the policy was given; None if unknown."""
     events: dict[str, int] | None = None
     """Number of episodes whose staged event ``happened`` or was ``missed``; None if no episode stages an event."""
+    sandbox: str = ""
+    """``held`` if the sandbox held in every episode, else what did not hold in one; empty for no guest."""
 
     def estimate(self, metric: str) -> Estimate:
         """The estimate of a metric; without a value if no episode was scored with it."""
@@ -128,7 +131,9 @@ def _summarise_policy(rows: list[EpisodeScores], directions: Mapping[str, Direct
             metrics[name] = _summarise(columns[name], limits[name], len(rows), units[name], direction)
     privileged = any(row.privileged for row in rows)
     observed = parse_observed(row.observes for row in rows)
-    return PolicySummary(len(rows), outcomes, metrics, privileged, observed, events if any(events.values()) else None)
+    walls = min((row.sandbox for row in rows), key=lambda state: (state == "", state == SANDBOX_HELD), default="")
+    staged = events if any(events.values()) else None
+    return PolicySummary(len(rows), outcomes, metrics, privileged, observed, staged, walls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ class EpisodeScores:
     """Episodes with the same non-empty cluster share a crowd window or a town and are not independent."""
     event: str = ""
     """``happened`` or ``missed`` where the scenario stages an event, else empty."""
+    sandbox: str = ""
+    """``held``, or which walls of the sandbox did not hold; empty for a policy that was no guest."""
     traceback: str = ""
     """The innermost calls of a policy that raised an exception."""
 
@@ -72,6 +74,7 @@ def score_episode(
         source=record.source,
         cluster=cluster_of(record.scenario),
         event=event_state(record),
+        sandbox=record.policy.sandbox_state,
     )
 
 

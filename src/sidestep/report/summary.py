@@ -36,6 +36,7 @@ from sidestep.report.table_model import (
 )
 from sidestep.runs.score import success_means
 from sidestep.types.outcome import Outcome
+from sidestep.types.record import SANDBOX_HELD
 from sidestep.types.result import MetricResult
 
 TITLES: dict[str, str] = {
@@ -110,6 +111,8 @@ class Summary:
     """Policy → episodes whose staged event ``happened`` or was ``missed``; only those that stage one."""
     observed: Mapping[str, Observed | None] = field(default_factory=dict)
     """Policy → what it was given."""
+    sandbox: Mapping[str, str] = field(default_factory=dict)
+    """Policy → ``held``, or what of its sandbox did not hold; only policies in processes of their own."""
     success: str = ""
     """What success is: ``goal``, ``stop``, ``exit``, ``goal or stop``; empty where nothing says so."""
 
@@ -174,11 +177,18 @@ class Summary:
                 f"Privileged, because they see what the others do not: {', '.join(sorted(self.privileged))}. They have "
                 "no star, and no part in fronts and averages."
             )
+        notes += [note] if (note := sandbox_note(self.sandbox)) else []
         notes += [note] if (note := race_note(self.classes)) else []
         left_out = [policy for policy in self.policies if policy not in comparable(self.episodes) | self.privileged]
         if left_out:
             notes.append(f"Not compared, because they ran other episodes or other people: {', '.join(left_out)}.")
         return notes
+
+
+def sandbox_note(states: Mapping[str, str]) -> str:
+    """What readers must know of policies whose process could reach more than their own files; empty if nothing."""
+    open_ = [f"{name} ({state})" for name, state in states.items() if state and state != SANDBOX_HELD]
+    return f"Not sandboxed: {', '.join(open_)}. Their code could reach what its user could." if open_ else ""
 
 
 def key_columns(columns: Iterable[MetricColumn], often: bool) -> list[MetricColumn]:
@@ -272,6 +282,7 @@ def summarise_episodes(episodes: Sequence[EpisodeScores]) -> Summary:
         privileged=frozenset(policy for policy, entry in table.policies.items() if entry.privileged),
         observed={policy: entry.observed for policy, entry in table.policies.items()},
         events={policy: entry.events for policy, entry in table.policies.items() if entry.events},
+        sandbox={policy: entry.sandbox for policy, entry in table.policies.items() if entry.sandbox},
         success=success_means(episodes),
     )
 

@@ -19,6 +19,7 @@ from sidestep.report.summary import (
     key_columns,
     metric_column,
     metric_rows,
+    sandbox_note,
 )
 from sidestep.report.table_model import HERE, Cell, Column, Row, Section, Table
 from sidestep.report.table_writer import print_table
@@ -47,6 +48,8 @@ def _print_suite(summary: dict[str, Any], console: Console) -> None:
     notes = [f"Run {summary['run']}. Mean and 95 % interval over the episodes that have a value."]
     notes += [SUCCESS_MEANS[summary["success"]]] if summary["success"] in SUCCESS_MEANS else []
     notes += ["Observes: " + "; ".join(f"{name}: {_observes(entry)}" for name, entry in policies.items()) + "."]
+    walls = sandbox_note({name: entry.get("sandbox", "") for name, entry in policies.items()})
+    notes += [walls] if walls else []
     notes += ["Privileged policies see what the others do not and are not compared with others."] if privileged else []
     console.print("\n".join(notes), style="dim", markup=False)
 

@@ -279,7 +279,7 @@ EPISODE_COLUMNS: dict[str, pa.DataType] = {
     "seed": pa.int64(),
     **dict.fromkeys(("outcome", "digest"), pa.string()),
     "privileged": pa.bool_(),
-    **dict.fromkeys(("observes", "source", "cluster", "event", "error", "traceback"), pa.string()),
+    **dict.fromkeys(("observes", "source", "cluster", "event", "sandbox", "error", "traceback"), pa.string()),
 }
 """Columns that are fields of ``EpisodeScores``."""
 SCHEMA = pa.schema(
@@ -295,8 +295,8 @@ SCHEMA = pa.schema(
 )
 """``run`` is the name of the run folder when the table was written, to tell apart the rows of several tables."""
 LATER_COLUMNS = {
-    "run": "", "privileged": False, "observes": "", "source": "generated", "cluster": "", "event": "", "error": "",
-    "traceback": "",
+    "run": "", "privileged": False, "observes": "", "source": "generated", "cluster": "", "event": "", "sandbox": "",
+    "error": "", "traceback": "",
 }  # fmt: skip
 """Columns that tables of older versions lack, and what stands for them."""
 EPISODES_AT_ONCE = 200

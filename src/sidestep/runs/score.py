@@ -66,6 +66,7 @@ def summarise_policies(episodes: Sequence[EpisodeScores]) -> dict[str, Any]:
             "privileged": found.privileged,
             **observes_json(found.observed),
             "events": found.events,
+            "sandbox": found.sandbox,
         }
     return policies
 
@@ -90,6 +91,7 @@ def summarise_run(result: RunResult) -> dict[str, Any]:
         "privileged": False,
         **observes_json(None),
         "events": None,
+        "sandbox": "",
     }
     document["policies"] = {
         policy.name: document["policies"].get(policy.name, nothing) for policy in result.plan.policies

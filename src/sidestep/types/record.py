@@ -143,6 +143,12 @@ class Event:
             object.__setattr__(self, name, float(getattr(self, name)))
 
 
+WALLS = ("files", "processes", "network", "signals", "calls")
+"""What a sandbox around a policy's process can hold: its own files only; no sight of other processes; no network; no
+signals and limits for others; no system calls that lead out."""
+SANDBOX_HELD = "held"
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyInfo:
     """Which policy ran, with the settings that it really used and the sensors that it got."""
@@ -154,7 +160,15 @@ class PolicyInfo:
     privileged: bool = False
     """Sees what other policies of the suite do not: the future, everybody, or the map. Never ranked with the others."""
     sandbox: tuple[str, ...] | None = None
-    """Walls that stood around the process of a guest; None: not a guest. No part of the digest."""
+    """Walls that held around the process of a guest; None: not a guest. No part of the digest."""
+
+    @property
+    def sandbox_state(self) -> str:
+        """``held``, or which walls did not hold; empty for a policy that was no guest."""
+        if self.sandbox is None:
+            return ""
+        missing = [wall for wall in WALLS if wall not in self.sandbox]
+        return f"not held: {', '.join(missing)}" if missing else SANDBOX_HELD
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -24,10 +24,10 @@ from sidestep.runs.episode import EpisodeTask, TaskResult, run_task
 from sidestep.runs.plan import PolicyPlan
 from sidestep.runs.remote import guest_process, guest_sandbox
 from sidestep.runs.remote import guests as guests_module
-from sidestep.runs.remote.guests import WALLS, GuestProcess, GuestProcesses, GuestRefused
+from sidestep.runs.remote.guests import GuestProcess, GuestProcesses, GuestRefused
 from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.remote.sandbox import LIBRARY, PACKAGE, is_library, readable_paths
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import WALLS, EpisodeRecord
 from tests.runs.remote.test_misbehaviour import SCENARIOS
 from tests.runs.remote.test_users_policy import is_there, within
 

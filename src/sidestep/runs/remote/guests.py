@@ -40,6 +40,7 @@ from sidestep.runs.remote.wire import (
     same_token,
 )
 from sidestep.types import Command, EpisodeEnd, Observation, Task
+from sidestep.types.record import WALLS
 
 START_S = 120.0
 """Time limit for a guest to start, import and create its policy, s."""
@@ -49,8 +50,6 @@ GRACE_S = 5.0
 """Time beyond its limit that a guest may take before it is killed, s."""
 ENDING_S = 0.5
 """Time for a process that has closed its connection to end, s."""
-WALLS = ("files", "processes", "network", "signals", "calls")
-"""What a sandbox can hold; ``guest_sandbox`` describes each."""
 ANSWER_LIMIT = 8 * 1024 * 1024
 """Largest message from a guest, bytes."""
 
