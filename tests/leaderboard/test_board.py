@@ -23,6 +23,7 @@ from sidestep.types import Outcome
 from tests.leaderboard.conftest import Build
 from tests.leaderboard.packing import changed_record, changed_results, make_pack, make_run, members_of, tampered
 from tests.records.example import example_scenario
+from tests.runs.ledgers import write_ledger
 
 
 def folder(tmp_path: Path, name: str) -> Path:
@@ -259,6 +260,7 @@ def test_who_has_exact_states_is_not_ranked_with_who_has_sensors_only(tmp_path: 
             record = load_record(path)
             changed = replace(record, policy=replace(record.policy, needs=needs))
             save_record(changed, path)
+        write_ledger(run)
         score_run(run)
         write_pack(run, tmp_path / f"{name}.pack")
         return tmp_path / f"{name}.pack"

@@ -39,7 +39,7 @@ def test_what_is_in_it(tmp_path: Path) -> None:
     members = members_of(make_pack(tmp_path))
     assert sorted(members)[:2] == ["SHA256SUMS", FIRST]
     assert set(members) - {f"episodes/steady/s{i}__seed{k}.parquet" for i in range(3) for k in (0, 1)} == {
-        "SHA256SUMS", "pack.json", "run.json", "results.parquet", "sources/steady/mine.py",
+        "SHA256SUMS", "pack.json", "run.json", "ledger.jsonl", "results.parquet", "sources/steady/mine.py",
     }  # fmt: skip
     about = json.loads(members["pack.json"])
     numpy = next(each for each in about["environment"]["distributions"] if each["name"] == "numpy")

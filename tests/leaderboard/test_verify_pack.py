@@ -23,6 +23,7 @@ from tests.leaderboard.packing import (
     tampered,
 )
 from tests.runs.fake import fake_episode, write_policies
+from tests.runs.ledgers import write_ledger
 
 pytestmark = pytest.mark.usefixtures("in_process")
 FIRST, SECOND = (f"episodes/raises/s0__seed{seed}.parquet" for seed in (0, 1))
@@ -97,7 +98,7 @@ def test_an_invented_record_is_found_by_running_it_again(tmp_path: Path) -> None
     pack = make_pack(tmp_path, "Raises")
     good = changed_record(pack, FIRST, lambda record: replace(record, outcome=Outcome.TIMEOUT, error=""))
     lie = tampered(pack, {FIRST: good})
-    scored = tampered(lie, {"results.parquet": rescored(lie, tmp_path)})
+    scored = tampered(lie, rescored(lie))
     assert kinds(scored) == []
     found = check(scored, trust=True)
     assert not found.ok
@@ -106,13 +107,15 @@ def test_an_invented_record_is_found_by_running_it_again(tmp_path: Path) -> None
     assert (found.again.first_difference.scenario, found.again.first_difference.quantity) == ("s0", "outcome")
 
 
-def rescored(pack: Path, folder: Path) -> bytes:
+def rescored(pack: Path) -> dict[str, bytes]:
+    """Results and ledger that agree with the records of a pack."""
     from sidestep.leaderboard.unpack import unpacked
     from sidestep.runs.score import score_run
 
     with unpacked(pack) as inside:
+        write_ledger(inside.folder)
         score_run(inside.folder)
-        return (inside.folder / "results.parquet").read_bytes()
+        return {name: (inside.folder / name).read_bytes() for name in ("results.parquet", "ledger.jsonl")}
 
 
 def test_edited_results(tmp_path: Path) -> None:

@@ -205,6 +205,17 @@ Ray = Annotated[
     typer.Option(metavar="ADDRESS", help="Run on the Ray cluster at this address; local: start one for this run."),
 ]
 Isolate = Annotated[bool, typer.Option("--isolate", help="Run bundled policies in processes of their own too.")]
+HeldOutFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Run on held-out seeds: the commitment of `sidestep board seeds`, in place of --seed and --repeat. "
+        "Policies that are not bundled then need the whole sandbox.",
+    ),
+]
+SecretFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="With --held-out: the secret that the seeds are drawn from.")
+]
 SandboxMode = Annotated[
     Literal["auto", "require", "off"],
     typer.Option(
@@ -277,6 +288,8 @@ def run(
     limit: Limit = None,
     repeat: Annotated[int, typer.Option(min=1, help="Number of seeds per scenario.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 0,
+    held_out: HeldOutFile = None,
+    secret: SecretFile = None,
     set_: Assignments = None,
     workers: Workers = None,
     ray: Ray = None,
@@ -309,6 +322,9 @@ def run(
     film = _choose_films(video, camera, picture)
     if debug and (film or counterfactual or ray is not None):
         raise BadInput("--debug runs in this process and keeps nothing; leave out --video, --counterfactual and --ray")
+    if held_out is not None or secret is not None:
+        seed, repeat = choose_held_out(held_out, secret, suite, seed, repeat)
+        sandbox = "require" if sandbox == "auto" else sandbox
     limits = {"memory_bytes": limit_memory, "output_bytes": limit_output, "cpu_s": limit_cpu, "wall_s": limit_wall}
     isolation = choose_isolation(isolate, limits, limit_processes, sandbox, allow_read)
     if debug and isolation != choose_isolation():
@@ -397,6 +413,25 @@ def installed_policies(policies: list[str], skip_missing: bool) -> list[str]:
     if not installed:
         raise BadInput("no policy is left to run; install the extras named above")
     return installed
+
+
+def choose_held_out(
+    commitment: Path | None, secret: Path | None, suite: str, seed: int, repeats: int
+) -> tuple[int, int]:
+    """First seed and number of seeds of the held-out track. They come from files, so that no list of processes shows
+    them."""
+    from sidestep.leaderboard.held_out import read_commitment, read_secret
+
+    if commitment is None or secret is None:
+        raise BadInput("--held-out and --secret go together: the commitment, and the secret that it was drawn from")
+    if seed != 0 or repeats != 1:
+        raise BadInput("--held-out says which seeds are run; leave out --seed and --repeat")
+    found = read_commitment(commitment, read_secret(secret))
+    if not found.seeds:
+        raise BadInput(f"--secret {secret}: is not the secret of the commitment in {commitment}")
+    if found.suite != suite:
+        raise BadInput(f"--held-out {commitment}: is of suite {found.suite!r}, not {suite!r}")
+    return found.seeds[0], found.count
 
 
 def choose_isolation(

@@ -25,8 +25,10 @@ from sidestep import registry
 from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
 from sidestep.leaderboard.signatures import Signature, sign
+from sidestep.records import load_record
 from sidestep.records.counterfactuals import COUNTERFACTUALS, counterfactual_path
 from sidestep.runs.folder import EPISODES, RESULTS_FILE, RUN_FILE, RunFile, load_run, safe_name
+from sidestep.runs.ledger import LEDGER_FILE, Ledger
 from sidestep.runs.plan import PolicyPlan
 from sidestep.runs.provenance import PACKAGE, describe_machine, own_sources, policy_version
 from sidestep.runs.runner import tasks_of
@@ -38,7 +40,7 @@ SIGNATURE_FILE = "signature.json"
 SOURCES = "sources"
 _PART = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,149}"
 MEMBER = re.compile(
-    rf"run\.json|pack\.json|SHA256SUMS|signature\.json|results(?:\.[A-Za-z0-9_-]{{1,60}})?\.parquet"
+    rf"run\.json|pack\.json|ledger\.jsonl|SHA256SUMS|signature\.json|results(?:\.[A-Za-z0-9_-]{{1,60}})?\.parquet"
     rf"|{EPISODES}/{_PART}/{_PART}\.parquet|{COUNTERFACTUALS}/{_PART}\.parquet|{SOURCES}/{_PART}(?:/{_PART}){{0,8}}\.py"
 )
 """Valid names of members: no absolute paths, no parent folders, no hidden files."""
@@ -110,6 +112,9 @@ def write_pack(folder: Path, out: Path, *, source: bool = True, key: Path | None
         f"{COUNTERFACTUALS}/{path.name}": path for path in map(counterfactual_path, files.values()) if path.is_file()
     }
     files |= {path.name: path for path in folder.glob("results*.parquet")}
+    if run.has_ledger:
+        _check_ledger(folder, [path for path in records.values() if path.is_file()])
+        files[LEDGER_FILE] = folder / LEDGER_FILE
     left_out = _missing(run, episodes)
     policies = []
     sources: dict[str, str] = {}
@@ -134,6 +139,14 @@ def write_pack(folder: Path, out: Path, *, source: bool = True, key: Path | None
     sha256 = sha256_of(out)
     members = len(files) + len(texts) + 1 + (key is not None)
     return Packed(out, sha256, members, episodes, tuple(sources), tuple(left_out), signature)
+
+
+def _check_ledger(folder: Path, records: Iterable[Path]) -> None:
+    """``BadInput`` if a record is not the one that the run has scored."""
+    ledger = Ledger.load(folder)
+    for path in records:
+        if why := ledger.differs(path, load_record(path).digest):
+            raise BadInput(f"{path}: {why}; resume the run, which runs this episode again")
 
 
 def sha256_of(path: Path) -> str:

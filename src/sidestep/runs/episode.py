@@ -53,6 +53,8 @@ class EpisodeTask:
     """Score the record if it is there and whole; never simulate."""
     storage: Storage = IN_FOLDER
     """Holds the record."""
+    ledger_says: str | None = None
+    """Digest of the record that counts, by the run's ledger; empty: none does; None: the run has no ledger yet."""
 
     @property
     def label(self) -> str:
@@ -148,6 +150,8 @@ def find_record(task: EpisodeTask) -> tuple[EpisodeRecord | None, str]:
         return None, str(error)
     if differing := differing_identity(task, record):
         return None, f"{task.path}: of another {' and '.join(differing)}"
+    if task.ledger_says is not None and record.digest != task.ledger_says:
+        return None, f"{task.path}: is not the record that the run has scored, by its ledger"
     return with_counterfactual(record, task.path), ""
 
 

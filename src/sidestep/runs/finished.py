@@ -34,6 +34,7 @@ from sidestep.runs.folder import (
     pack,
     save_results,
 )
+from sidestep.runs.ledger import Ledger
 from sidestep.runs.plan import Plan
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
@@ -167,6 +168,9 @@ class FinishedRun:
             except RecordError as error:
                 unreadable.append(str(error))
                 continue
+            if why := self._not_scored(path, record.digest):
+                unreadable.append(f"{path}: {why} and is not counted")
+                continue
             if places is not None and places.get(path) != (record.policy.name, record.scenario.name, record.seed):
                 unreadable.append(f"{path}: is not the episode of this run that belongs there and is not counted")
                 continue
@@ -238,6 +242,15 @@ class FinishedRun:
             return record
 
     @cached_property
+    def ledger(self) -> Ledger | None:
+        """The run's ledger; None if the run has none."""
+        return Ledger.load(self.folder) if self.file is not None and self.file.has_ledger else None
+
+    def _not_scored(self, path: Path, digest: str) -> str:
+        """Why a record is not the one that the run has scored; empty if it is, or if there is no ledger."""
+        return "" if self.ledger is None else self.ledger.differs(path, digest)
+
+    @cached_property
     def _places(self) -> dict[Path, Key] | None:
         """The episode that belongs into each file of a run folder; None for a plain folder of records."""
         if self.file is None:
@@ -249,6 +262,12 @@ class FinishedRun:
 
     def _check_table(self, episodes: Iterable[EpisodeScores]) -> None:
         """BadInput if the table and the records beside it are not of the same episodes."""
+        for each in episodes:
+            if why := self._not_scored(episode_path(self.folder, *_key_of(each)), each.digest):
+                raise BadInput(
+                    f"{self.folder / RESULTS_FILE}: the row of {each.policy}, {each.scenario}, seed {each.seed} "
+                    f"{why}; `sidestep score {self.folder}` writes the table again, without changed records"
+                )
         records = {path for path in (self.folder / EPISODES).rglob("*.parquet") if not path.name.startswith(".")}
         rows = {episode_path(self.folder, *_key_of(each)) for each in episodes}
         expected = records & (self._places or {}).keys()

@@ -73,6 +73,8 @@ class RunFile:
     """Further machines, and the same one with other versions of Python or of libraries that do not compute."""
     complete: bool = False
     skipped: tuple[Skipped, ...] = ()
+    has_ledger: bool = False
+    """Whether only records count that are in the run's ledger (``runs.ledger``). Older runs have none."""
 
     def save(self, folder: Path) -> None:
         """Write it, whole or not at all."""
@@ -84,6 +86,7 @@ class RunFile:
             "machine": self.machine,
             "resumed_on": list(self.resumed_on),
             "skipped": [vars(entry) for entry in self.skipped],
+            "ledger": self.has_ledger,
             "base": _portable_base(self.plan.base, folder),
             "plan": _plan_document(self.plan),
         }
@@ -157,7 +160,7 @@ def open_folder(folder: Path, plan: Plan, replaced: Iterable[str] = ()) -> RunFi
             elif machine not in (run.machine, *run.resumed_on):
                 run = replace(run, resumed_on=(*run.resumed_on, machine))
         else:
-            run = RunFile(plan, commit=source_commit(), machine=describe_machine())
+            run = RunFile(plan, commit=source_commit(), machine=describe_machine(), has_ledger=True)
         run.save(folder)
         sweep(folder / EPISODES, "*.parquet")
         for name in (RUN_FILE, OWNER_FILE, "results*.parquet"):
@@ -215,6 +218,7 @@ def load_run(folder: Path) -> RunFile:
             resumed_on=tuple(document.get("resumed_on", ())),
             complete=document["complete"],
             skipped=tuple(Skipped(**entry) for entry in document["skipped"]),
+            has_ledger=document.get("ledger") is True,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadInput(f"{path}: not a run description ({type(error).__name__}: {error})") from error

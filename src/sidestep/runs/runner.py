@@ -25,6 +25,7 @@ from sidestep.runs.folder import (
     pack,
     save_results,
 )
+from sidestep.runs.ledger import Ledger
 from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.provenance import sensor_files
 from sidestep.runs.ray_executor import Ray
@@ -86,8 +87,13 @@ def run_benchmark(
         run = open_folder(out, plan, replaced)
         storage.publish_index(out)
         named = {task.path for task in tasks_of(plan, out)}
+        ledger = Ledger.load(out)
         tasks = [
-            replace(task, only_score=task.path not in named)
+            replace(
+                task,
+                only_score=task.path not in named,
+                ledger_says=ledger.digests.get(ledger.name(task.path), "") if run.has_ledger else None,
+            )
             for task in tasks_of(run.plan, out, storage)
             if task.path in named or storage.exists(task.path)
         ]
@@ -105,7 +111,10 @@ def run_benchmark(
                     raise BadInput(result.stopped)
                 if debug:
                     _stop_at_error(task, result)
-                results[task.path] = result if result.scores is None else replace(result, scores=pack(result.scores))
+                if result.scores is not None:
+                    ledger.add(task.path, result.scores.digest)
+                    result = replace(result, scores=pack(result.scores))
+                results[task.path] = result
                 if progress is not None:
                     progress(len(results), len(tasks), task, result)
         except BaseException:
@@ -203,7 +212,8 @@ def _close(
     before = [entry for entry in run.skipped if (entry.scenario, entry.policy, entry.seed) not in again]
     save_results([scores for _, scores in episodes], out / RESULTS_FILE, "paper")
     complete = finished and len(episodes) + len(skipped) + len(before) == run.plan.size
-    replace(run, complete=complete, skipped=(*before, *skipped)).save(out)
+    has_ledger = run.has_ledger or finished  # all records of an older run are in it now
+    replace(run, complete=complete, skipped=(*before, *skipped), has_ledger=has_ledger).save(out)
     storage.publish_index(out)
     named = {(scenario.name, seed) for scenario in plan.scenarios for seed in plan.seeds}
     shown = tuple(scores for task, scores in episodes if (task.scenario.name, task.seed) in named)

@@ -28,6 +28,7 @@ from sidestep._util.writing import TEMPORARY, CannotWrite, write_whole
 from sidestep.errors import BadInput, RecordError
 from sidestep.records import decode_record, encode_record, load_record, save_record
 from sidestep.runs.folder import RESULTS_FILE, RUN_FILE, safe_name
+from sidestep.runs.ledger import LEDGER_FILE
 from sidestep.types.record import EpisodeRecord
 
 ATOMIC_PUT = ("s3", "gcs", "abfs")
@@ -123,13 +124,15 @@ class UriStorage(Storage):
 
     def fetch_index(self, folder: Path) -> None:
         """The run's description, if this computer has not got it yet."""
-        path = folder / RUN_FILE
-        if not path.exists() and self.exists(path):
-            write_whole(path, self._read(path))
+        if (folder / RUN_FILE).exists():
+            return
+        for path in (folder / LEDGER_FILE, folder / RUN_FILE):
+            if self.exists(path):
+                write_whole(path, self._read(path))
 
     def publish_index(self, folder: Path) -> None:
         """Description and results, as far as they are there."""
-        for name in (RUN_FILE, RESULTS_FILE):
+        for name in (RUN_FILE, LEDGER_FILE, RESULTS_FILE):
             with suppress(FileNotFoundError):
                 self._write(folder / name, (folder / name).read_bytes())
 
