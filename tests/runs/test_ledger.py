@@ -23,8 +23,9 @@ from tests.runs.test_runner import fake_plan, run
 
 def laundered(folder: Path) -> Path:
     """Make a record of another policy worse, with a digest and checksum that are right again."""
-    path = next(path for path in sorted(folder.rglob("*.parquet")) if "Steady" in str(path.parent.name))
-    save_record(replace(load_record(path), outcome=Outcome.TIMEOUT), path)
+    records = {path: load_record(path) for path in sorted((folder / "episodes").rglob("*.parquet"))}
+    path = next(path for path, record in records.items() if record.outcome == Outcome.SUCCESS)
+    save_record(replace(records[path], outcome=Outcome.TIMEOUT), path)
     return path
 
 
