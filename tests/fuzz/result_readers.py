@@ -1,0 +1,343 @@
+"""Readers of forecasts, results, packs, held-out seeds, logs and films, as functions of a path, with valid inputs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz.target import Prepared, from_file
+
+# forecasts
+
+
+@cache
+def _samples() -> Any:
+    from sidestep.prediction.data import make_samples
+    from tests.prediction.data.walkers import walkers
+
+    return make_samples(walkers(2), every=10)
+
+
+def forecast(path: Path) -> None:
+    """A file of forecasts."""
+    from sidestep.prediction.forecasts import read_forecast
+
+    read_forecast(path, _samples())
+
+
+def forecast_file(folder: Path) -> bytes:
+    """Forecasts with covariances, by the predictor ``kalman``."""
+    from sidestep.prediction.forecasts import forecast_samples, write_forecast
+    from sidestep.prediction.predictors.kalman import Kalman
+
+    write_forecast(folder / "seed.h5", _samples(), forecast_samples(Kalman(), _samples()))
+    return (folder / "seed.h5").read_bytes()
+
+
+# runs and packs
+
+
+def results(path: Path) -> None:
+    """A table of results, and what a report asks of it."""
+    from sidestep.metrics.observed import parse_observed
+    from sidestep.runs.folder import load_results, open_results
+
+    episodes, _ = load_results(path)
+    parse_observed(each.observes for each in episodes)
+    with open_results(path) as table:
+        table.read()
+
+
+def results_file(folder: Path) -> bytes:
+    """The table of two episodes with all that a record has."""
+    from sidestep.metrics.score import score_episode
+    from sidestep.runs.folder import save_results
+    from tests.records.example import example_record
+
+    scored = score_episode(example_record())
+    save_results([scored], folder / "seed.parquet", "paper")
+    return (folder / "seed.parquet").read_bytes()
+
+
+OWNER = b'{"pid": 7, "host": "here", "started": "2026-11-01T12:00:00+00:00"}'
+
+
+def owner(path: Path) -> None:
+    """What another process says of the run that it has under way."""
+    from sidestep.runs.folder import _who_runs
+
+    _who_runs(path.parent)
+
+
+def pack(path: Path) -> None:
+    """A pack, unpacked and opened as a run."""
+    from sidestep.leaderboard.unpack import is_pack, opened_runs, unpacked
+
+    is_pack(path)
+    with unpacked(path) as found:
+        list(found.sources.items())
+    with opened_runs([path]) as (run,):
+        len(run.episodes)
+
+
+def pack_file(folder: Path) -> bytes:
+    """A signed pack of one policy, with its source."""
+    from sidestep.leaderboard.pack import write_pack
+    from sidestep.leaderboard.signatures import make_key
+    from tests.leaderboard.packing import make_run
+
+    key = folder / "key"
+    make_key(key)
+    write_pack(make_run(folder, seeds=(0,), scenarios=1), folder / "seed.pack", key=key)
+    content = (folder / "seed.pack").read_bytes()
+    shutil.rmtree(folder / "run")
+    return content
+
+
+def signature(content: bytes) -> None:
+    """The signature in a pack."""
+    from sidestep.leaderboard.signatures import check_signature
+
+    check_signature(b"sums", content, "signature.json")
+
+
+def signature_seed(folder: Path) -> Prepared:
+    """A valid one."""
+    from sidestep.leaderboard.signatures import make_key, sign
+
+    make_key(folder / "key")
+    return Prepared((json.dumps(sign(b"sums", folder / "key")).encode(),), signature)
+
+
+def keys(folder: Path, private: bool) -> Prepared:
+    """A private or a public key in a file."""
+    from sidestep.leaderboard.signatures import make_key, read_public_key, sign
+
+    make_key(folder / "made")
+    name = "made" if private else "made.pub"
+    read = (lambda path: sign(b"x", path)) if private else read_public_key
+    return from_file((folder / name).read_bytes(), name, read)(folder)
+
+
+COMMITMENT = json.dumps({"suite": "core", "count": 20, "commitment": "ab" * 32}).encode()
+SECRET = b"0123456789abcdef0123456789abcdef\n"
+
+
+def commitment(path: Path) -> None:
+    """A commitment to seeds, and a secret that may belong to it."""
+    from sidestep.leaderboard.held_out import read_commitment
+
+    read_commitment(path, SECRET.strip()).as_json()
+
+
+def secret(path: Path) -> None:
+    """The secret of held-out seeds."""
+    from sidestep.leaderboard.held_out import draw_seeds, read_secret
+
+    draw_seeds(read_secret(path), "core", 20)
+
+
+# suites
+
+PROTOCOL = b"""
+protocol: my_lab
+scene: {name: room, enclosed: true, regions: [{kind: walkable, polygon: [[0, 0], [30, 0], [30, 9], [0, 9]]}]}
+questionnaire: asked.yaml
+language: en
+scenarios:
+  frontal:
+    title: {en: Frontal, de: Frontal}
+    conduct: walk_on
+    instruction: {en: Please walk along the path., de: Bitte gehen Sie.}
+    expected: The robot yields early.
+    person: {patience_s: 3}
+    time_limit_s: 40
+    locations:
+      f1: {a: [[5.5, 5.5], [28.8, 5.5]], start_m: [1, 2], split: dev}
+      f2: {a: [[5.5, 5.5], [28.8, 5.5]], b: [[9, 1], [9, 8]], meet: [9, 5.5], person: {speed: 1.2}}
+"""
+
+
+def protocol(path: Path) -> None:
+    """A protocol as a suite, both ways round."""
+    from sidestep.suites.files import choose_options, load_suite, scenario_documents
+
+    suite = load_suite(path)
+    for options in ({}, {"roles": "alternate", "language": "de", "split": "all"}):
+        list(choose_options(suite, options).scenarios())
+    list(scenario_documents(path.parent, []))
+
+
+def protocol_file(path: Path) -> None:
+    """A protocol by itself."""
+    from sidestep.suites.protocol import load_protocol
+
+    load_protocol(path).scenarios()
+
+
+def driving_place(path: Path) -> None:
+    """The intersection suite at a place of one's own."""
+    from sidestep.suites.files import load_suite
+
+    list(load_suite(path).scenarios())
+
+
+# logs
+
+
+def log(path: Path, format_name: str, **options: Any) -> None:
+    """The records of a log."""
+    from tests.records.logs.make import records_of
+
+    records_of(path, format_name=format_name, **options)
+
+
+CSV_LOG = ("time,id,x,y,heading,group,kind\n" + "".join(
+    f"{k / 10},{who},{k},{who},0.1,{who},{'person' if who else 'robot'}\n" for k in range(5) for who in (0, 1)
+)).encode()  # fmt: skip
+COLUMN_MAP = b"time: t\nx: px\ny: py\nid: who\n"
+
+
+def column_map(path: Path) -> None:
+    """A map of columns in a file."""
+    from sidestep.records.logs.csv_log import load_columns
+
+    load_columns({"file": str(path)}, path)
+
+
+def trajnet_log(folder: Path) -> bytes:
+    """Two people in two scenes."""
+    from tests.records.logs.test_tracks import trajnet
+
+    return trajnet(folder / "seed.ndjson").read_bytes()
+
+
+def lerobot_log(folder: Path, name: str) -> Prepared:
+    """A file of a LeRobot dataset with people."""
+    from tests.records.logs.test_lerobot import NAMED, STATE, dataset
+
+    people = [[0.1 * k, 0.0, float("nan"), float("nan")] for k in range(5)] * 2
+    features = NAMED | {"observation.people": {"dtype": "float32", "shape": [2, 2]}}
+    whole = dataset(folder / "d", {"observation.state": STATE, "observation.people": people}, features)
+    return from_file((whole / name).read_bytes(), f"d/{name}", lambda path: log(whole, "lerobot"))(folder)
+
+
+def _messages() -> list[Any]:
+    from tests.records.logs.make import odometry
+    from tests.records.logs.test_rosbag import people
+
+    return [message for k in range(4) for message in (odometry(k / 10, k / 10, 0.0, 1.0), people(k / 10, 3.0))]
+
+
+def mcap(folder: Path) -> bytes:
+    """A bag in one MCAP file."""
+    from tests.records.logs.make import write_mcap
+
+    return write_mcap(folder / "seed.mcap", _messages()).read_bytes()
+
+
+def db3_bag(folder: Path, name: str) -> Prepared:
+    """A sqlite3 bag, of which ``name`` is damaged."""
+    from tests.records.logs.make import write_db3
+
+    bag = write_db3(folder / "bag", _messages(), with_definitions=True)
+    return from_file((bag / name).read_bytes(), f"bag/{name}", lambda path: log(bag, "rosbag"))(folder)
+
+
+# what else users hand over
+
+
+def notes(path: Path) -> None:
+    """What a model was trained with."""
+    from sidestep.gym.training import read_notes
+
+    read_notes(path)
+
+
+NOTES = json.dumps({
+    "format": "sidestep-model", "version": 1,
+    "normalization": {"mean": {"": [0.0, 0.1]}, "variance": {"": [1.0, 2.0]}, "epsilon": 1e-8, "clip": 10.0},
+}).encode()  # fmt: skip
+
+
+def breakpoint_file(path: Path) -> None:
+    """Where an evaluation goes on, and where it began."""
+    from sidestep.cli.evaluate import _begin_of, _place_of
+
+    _place_of(path.parent / "work", path)
+    _begin_of(path.parent / "work")
+
+
+def begin(path: Path) -> None:
+    """Where an evaluation began."""
+    from sidestep.cli.evaluate import _begin_of
+
+    _begin_of(path.parent)
+
+
+def password(path: Path) -> None:
+    """The file of a password."""
+    from sidestep.cli.study_admin import read_password
+
+    read_password(path)
+
+
+def groups(path: Path) -> None:
+    """Who walks together, and the annotations beside it."""
+    from sidestep.datasets.eth_ucy import read_groups
+
+    read_groups(path)
+
+
+def homography(path: Path) -> None:
+    """What maps pixels to metres."""
+    from sidestep.datasets.eth_ucy import _homography
+
+    _homography(path, path, "matrix")
+
+
+def film(path: Path) -> None:
+    """A film of a study, and the text in it."""
+    from sidestep.render.films.film import read_about
+    from sidestep.studies.films import _read_film
+
+    read_about(path)
+    _read_film.__wrapped__(path, 0, 0)
+
+
+def film_text(path: Path) -> None:
+    """The text in a film."""
+    from sidestep.render.films.film import read_about
+
+    read_about(path)
+
+
+def demonstration_film(path: Path) -> None:
+    """A film of a LeRobot dataset."""
+    from sidestep.learning.lerobot import _decode
+
+    for _ in _decode(path):
+        pass
+
+
+def films(folder: Path, width: int, height: int) -> bytes:
+    """Three pictures as MP4."""
+    from sidestep.render.films.film import _write_mp4
+
+    pictures = (np.full((height, width, 3), 40 * k, np.uint8) for k in range(3))
+    _write_mp4(pictures, folder / "seed.mp4", 10, (width, height), "about")
+    return (folder / "seed.mp4").read_bytes()
+
+
+def gif(folder: Path) -> bytes:
+    """The same as GIF."""
+    from sidestep.render.films.film import _write_gif
+
+    _write_gif((np.full((8, 8, 3), 40 * k, np.uint8) for k in range(3)), folder / "seed.gif", 10, "about")
+    return (folder / "seed.gif").read_bytes()
+
