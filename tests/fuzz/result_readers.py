@@ -76,11 +76,13 @@ def owner(path: Path) -> None:
 
 def pack(path: Path) -> None:
     """A pack, unpacked and opened as a run."""
+    from sidestep.leaderboard.entries import _source_code
     from sidestep.leaderboard.unpack import is_pack, opened_runs, unpacked
 
     is_pack(path)
     with unpacked(path) as found:
-        list(found.sources.items())
+        for reference in found.sources.values():
+            _source_code(found.folder, reference)
     with opened_runs([path]) as (run,):
         len(run.episodes)
 
@@ -234,11 +236,15 @@ def _messages() -> list[Any]:
     return [message for k in range(4) for message in (odometry(k / 10, k / 10, 0.0, 1.0), people(k / 10, 3.0))]
 
 
-def mcap(folder: Path) -> bytes:
-    """A bag in one MCAP file."""
+def mcap(folder: Path, summary: bool = True) -> bytes:
+    """A bag in one MCAP file, on request without a summary at its end."""
     from tests.records.logs.make import write_mcap
 
-    return write_mcap(folder / "seed.mcap", _messages()).read_bytes()
+    content = write_mcap(folder / "seed.mcap", _messages()).read_bytes()
+    if summary:
+        return content
+    end = content.rindex(b"\x0f\x04\0\0\0\0\0\0\0") + 13  # of the record that ends the data
+    return content[:end] + b"\x02" + (20).to_bytes(8, "little") + bytes(20) + content[:8]
 
 
 def db3_bag(folder: Path, name: str) -> Prepared:
@@ -299,6 +305,52 @@ def homography(path: Path) -> None:
     from sidestep.datasets.eth_ucy import _homography
 
     _homography(path, path, "matrix")
+
+
+def detected(path: Path) -> None:
+    """The format of a recording."""
+    from sidestep.datasets import detect_format
+
+    detect_format(path)
+
+
+def detected_log(path: Path) -> None:
+    """The format of a log."""
+    from sidestep.runs.from_logs.import_run import detect_format
+
+    detect_format(path)
+
+
+OLD_RECORD = (Path(__file__).parents[1] / "records/data/format_1.parquet").read_bytes()
+
+
+def visual_network(path: Path) -> None:
+    """The network of a policy that sees."""
+    from sidestep.policies.visual.model_files import load_network
+
+    load_network(str(path), "onnx", (), 1, "cpu")
+
+
+PLY = (
+    b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+    b"element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n3 0 0\n0 3 0.5\n3 0 1 2\n"
+)
+
+
+def scanned_mesh(path: Path) -> None:
+    """A scanned place, by what its first bytes look like."""
+    from sidestep.render.scene.scanned import load_environment
+
+    kinds = {b"pl": ".ply", b"so": ".stl"}
+    path = path.rename(path.with_suffix(kinds.get(path.read_bytes()[:2], ".obj")))
+    load_environment(path)
+
+
+def study_file(path: Path) -> None:
+    """The definition of a study in a file."""
+    from sidestep.studies.definition import read_study
+
+    read_study(path)
 
 
 def film(path: Path) -> None:

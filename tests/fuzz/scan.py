@@ -10,13 +10,17 @@ import sidestep
 
 SOURCE = Path(sidestep.__file__).parent
 READING = SOURCE / "_util/reading.py"
-METHODS = frozenset({"read_text", "read_bytes", "loadtxt", "genfromtxt", "fromfile", "unpackb", "InferenceSession"})
+METHODS = frozenset({
+    "read_text", "read_bytes", "loadtxt", "genfromtxt", "fromfile", "unpackb", "InferenceSession", "SeekingReader",
+    "ParseFromString", "FromString", "Unpickler", "parse_qsl", "read_feather", "ipc.open_file", "memmap",
+})  # fmt: skip
 """Names that read, whatever they are called on."""
 QUALIFIED = frozenset({
     "h5py.File", "h5f.open", "pq.ParquetFile", "parquet.ParquetFile", "pq.read_table", "parquet.read_table",
     "zipfile.ZipFile", "ZipFile", "tarfile.open", "np.load", "torch.load", "json.load", "json.loads", "pickle.load",
     "pickle.loads", "av.open", "Image.open", "os.open", "io.open", "csv.reader", "csv.DictReader", "sqlite3.connect",
-    "yaml.load", "yaml.load_all", "yaml.safe_load", "trimesh.load", "onnx.load", "make_reader", "shutil.unpack_archive",
+    "jit.load", "read_schema", "read_metadata", "urlopen", "requests.get", "httpx.get", "ET.parse", "fromstring",
+    "yaml.load", "yaml.load_all", "yaml.safe_load", "trimesh.load", "load_scene", "load_mesh", "onnx.load", "make_reader", "shutil.unpack_archive",
 })  # fmt: skip
 """Names that read, with what they are called on."""
 

@@ -117,7 +117,7 @@ class Hdf5Room:
         check_packing(dataset, where)
         if dataset.chunks is not None and math.prod(map(_chunks_along, dataset.shape, dataset.chunks)) > MOST_CHUNKS:
             raise BadInput(f"{where}: more than {MOST_CHUNKS:,} chunks; write it with larger ones (chunks=True in h5py)")
-        self.take_bytes(dataset.size * max(itemsize or 0, dataset.dtype.itemsize), f"{where} states {dataset.size:,}")
+        self.take_bytes(dataset.size * max(itemsize or 0, dataset.dtype.itemsize), f"{where} states {dataset.size}")
 
     def take_bytes(self, count: int, stated: str) -> None:
         """Count bytes; ``stated`` begins the error."""
@@ -133,6 +133,6 @@ class Hdf5Room:
         step = max(1, LEAST_BYTES // max(1, self._size))
         for start in range(0, len(dataset), step):
             part = [str(text) for text in dataset.asstr()[start : start + step]]
-            self.take_bytes(sum(map(len, part)), f"{self._path}: {dataset.name.strip('/')} states {len(dataset):,}")
+            self.take_bytes(sum(map(len, part)), f"{self._path}: {dataset.name.strip('/')} states {len(dataset)}")
             found += part
         return found

@@ -24,11 +24,14 @@ PIECE = 1 << 20
 def check_chunks(path: Path, most_bytes: int) -> None:
     """BadInput if a chunk unpacks to more than it states, or to more than ``most_bytes``. Where the file is damaged,
     nothing further is checked: the library refuses it."""
+    size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(MAGIC_BYTES)
         while len(head := file.read(RECORD.size)) == RECORD.size:
             code, length = RECORD.unpack(head)
             end = file.tell() + length
+            if end > size:
+                return
             if code == CHUNK and length <= most_bytes:
                 _check_chunk(file, path, length, most_bytes)
             file.seek(end)
