@@ -31,11 +31,22 @@ from tests.runs.remote.worlds import Client, Served, run_host
 
 
 def serve_joystick(
-    client: JoystickClient | Any, prefix: Path, suite: Path, out: Path, dynamics: str = "holonomic", **options: Any
+    client: JoystickClient | Any,
+    prefix: Path,
+    suite: Path,
+    out: Path,
+    dynamics: str = "holonomic",
+    reconnect_s: float = 1.0,
+    **options: Any,
 ) -> Served:
     said: list[str] = []
     host = JoystickHost(
-        str(prefix), name="theirs", dynamics=dynamics, reason_not_built=why_not_built, reconnect_s=1.0, say=said.append
+        str(prefix),
+        name="theirs",
+        dynamics=dynamics,
+        reason_not_built=why_not_built,
+        reconnect_s=reconnect_s,
+        say=said.append,
     )
     running = Client(client.run if isinstance(client, JoystickClient) else client)
     result = run_host(host, suite, out, **options)
@@ -269,6 +280,65 @@ def test_a_client_that_dies_may_start_again(prefix: Path, suite: Path, tmp_path:
     assert served.outcomes == ["policy_error", "success", "success"], served.errors
     assert again.episodes == ["met", "round"]
     assert "started again" in served.errors[0]
+
+
+class Killed(Exception):
+    pass
+
+
+def killed(client: JoystickClient, robot: list[float], step: float) -> Any:
+    """In the middle of the second episode, with messages on their way."""
+    if len(client.metadata) == 2 and len(client.states) > 5:
+        for text in ("sense", '{"j_input": [[9, 9, 0, 0]]}', "sense"):
+            client.say(text)
+        raise Killed
+    return one_position(client, robot, step)
+
+
+def return_after(pause_s: float, prefix: Path, suite: Path, out: Path, **options: Any) -> tuple[Served, JoystickClient]:
+    """A client dies and starts again. The file that it listened at stays, as after a kill."""
+    again = JoystickClient(str(prefix), one_position, removes_file=True)
+
+    def run() -> None:
+        first = JoystickClient(str(prefix), killed)
+        with pytest.raises(Killed):
+            first.run()
+        first.listener.close()
+        time.sleep(pause_s)
+        again.run()
+
+    return serve_joystick(run, prefix, suite, out, **options), again
+
+
+RETURNS = (0.0, 0.4, 1.0, 2.4)
+"""After 0, 2, 5 and 12 s, with limits and waits that are a fifth of the usual ones."""
+
+
+def check_return(pause_s: float, prefix: Path, suite: Path, out: Path) -> None:
+    served, again = return_after(pause_s, prefix, suite, out, act_limit_s=0.2, reconnect_s=6.0)
+    assert served.client.error is None, served.client.error
+    assert again.episodes[-1] == "round"
+    assert [world["episode_name"] for world in again.metadata] == again.episodes
+    assert again.causes == ["Success"] * len(again.episodes)
+    assert served.outcomes == ["success", "policy_error", "success"], served.errors
+
+
+@pytest.mark.parametrize("pause_s", RETURNS)
+def test_a_client_that_returns_hears_nothing_of_the_old_episode(
+    pause_s: float, prefix: Path, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its state, nor that it is over, nor what the next one begins with: the first message is the answer to
+    its greeting, the second the names of the episodes."""
+    monkeypatch.setattr("sidestep.runs.remote.joystick.SEND_S", 2.0)
+    check_return(pause_s, prefix, suite, tmp_path / "run")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("pause_s", RETURNS)
+def test_six_of_six_returns(pause_s: float, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sidestep.runs.remote.joystick.SEND_S", 2.0)
+    for number in range(6):
+        check_return(pause_s, tmp_path / f"joy{number}", suite, tmp_path / f"run{number}")
 
 
 def test_a_client_that_stays_away_costs_all_that_is_left(

@@ -37,6 +37,8 @@ MAX_COMMANDS = 10_000
 FIRST_BYTE_S = 1.0
 """A connection that is silent for this time is a client that starts again, s."""
 SEND_S = 10.0
+GONE_S = 0.5
+"""A client that nobody can connect to for this time has died, s."""
 BACKLOG = 128
 SETTINGS = {"protocol": "socnavbench"}
 
@@ -45,8 +47,17 @@ class ClientRestarted(ClientFailed):
     """Somebody shakes hands again in the middle of a conversation."""
 
 
+class ClientGone(ClientFailed):
+    """The client of the last handshake listens no more, so that what was to be sent has reached nobody."""
+
+
 class JoystickSockets:
-    """The pair of sockets, and one message at a time over them."""
+    """The pair of sockets, and one message at a time over them.
+
+    The protocol has no names for connections, and a client that starts again takes the first connection for our answer
+    to its handshake. The file that a client listens at stands for the client: what is said in an episode is sent to the
+    file of the last handshake only, never to one that another client has made since.
+    """
 
     def __init__(self, prefix: str) -> None:
         self.here, self.there = f"{prefix}_recv", f"{prefix}_send"
@@ -60,7 +71,9 @@ class JoystickSockets:
         self.has_knocked = False
         """A client has connected and waits for us to connect back."""
         self._client_file: tuple[int, ...] | None = None
-        """Which file the client of the last handshake listens at."""
+        """Which file the client of the last handshake listens at; None: nobody has shaken hands, or who has is gone."""
+        self._answered: tuple[int, ...] | None = None
+        """The file of a client whose handshake was answered by a message that was meant for the one before it."""
         self._open = ExitStack()
         self._open.enter_context(unlinking(self._listener))
 
@@ -77,6 +90,10 @@ class JoystickSockets:
             with suppress(OSError):
                 os.unlink(self.there)
         self._client_file = None
+
+    def _is_same_client(self) -> bool:
+        """Whether no other client listens where that of the last handshake did."""
+        return self._client_file is not None and self._file_there() in (self._client_file, None)
 
     def _file_there(self) -> tuple[int, ...] | None:
         try:
@@ -108,11 +125,13 @@ class JoystickSockets:
         Nothing is sent over the connection back: the client closes it at once. Connections that came before the client
         listened, its own first one among them, carry nothing that matters and are thrown away.
         """
-        if not self.has_knocked:
-            self.accept(deadline).close()
+        while not self.has_knocked:
+            with self.accept(deadline) as sock:
+                self.has_knocked = not _says_something(sock)
         self.has_knocked = False
-        self.send(None, time.monotonic() + SEND_S)
-        self._client_file = self._file_there()
+        if self._answered is None or self._answered != self._file_there():
+            self._deliver(None, time.monotonic() + SEND_S, SEND_S, lambda: True)
+        self._client_file, self._answered = self._file_there(), None
         with suppress(TimeoutError):
             while True:
                 self.accept(0.0).close()
@@ -123,22 +142,35 @@ class JoystickSockets:
             for _ in range(MAX_COMMANDS):
                 self.receive(time.monotonic() + 1e-3)
 
-    def send(self, text: str | None, deadline: float) -> None:
-        """One message: connect, write (nothing: only connect), close. A client that is not listening yet is waited
-        for."""
+    def send(self, text: str, deadline: float) -> None:
+        """One message to the client of the last handshake. ``ClientGone`` if it has died, ``ClientRestarted`` if another
+        one listens in its place, which then has heard nothing."""
+        self._deliver(text, deadline, GONE_S, self._is_same_client)
+
+    def _deliver(self, text: str | None, deadline: float, gone_s: float, fits: Callable[[], bool]) -> None:
+        """Connect, write (nothing: only connect), close. Whoever does not listen is waited for ``gone_s``; nothing is
+        written unless the file ``fits``, before and after connecting."""
+        gone_at: float | None = None
         while True:
+            if not fits():
+                raise ClientRestarted("the client started again in the middle of an episode")
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
                 sock.settimeout(max(deadline - time.monotonic(), 1e-3))
                 try:
                     sock.connect(self.there)
+                    if not fits():
+                        self._answered = self._file_there()  # its handshake is answered by this connection
+                        continue
                     if text is not None:
                         sock.sendall(text.encode())
                     return
-                except (FileNotFoundError, ConnectionRefusedError, BlockingIOError) as error:
-                    if time.monotonic() >= deadline:
-                        raise ClientFailed(f"no process listens at {self.there}: {error.strerror}") from None
+                except (FileNotFoundError, ConnectionRefusedError) as error:
+                    gone_at = min(deadline, time.monotonic() + gone_s) if gone_at is None else gone_at
+                    if time.monotonic() >= gone_at:
+                        raise ClientGone(f"no process listens at {self.there}: {error.strerror}") from None
                 except OSError as error:
-                    raise ClientFailed(f"the client takes no messages: {error.strerror or error}") from None
+                    if not isinstance(error, BlockingIOError) or time.monotonic() >= deadline:
+                        raise ClientFailed(f"the client takes no messages: {error.strerror or error}") from None
             time.sleep(0.01)
 
     def receive(self, deadline: float, is_over: Callable[[], bool] = lambda: False) -> str:
@@ -166,6 +198,15 @@ class JoystickSockets:
             return parts.decode()
         except UnicodeDecodeError:
             raise ClientFailed("a message that is not UTF-8") from None
+
+
+def _says_something(sock: socket.socket) -> bool:
+    """Whether a connection is a message, as one that a client has sent before it died; a greeting is silent."""
+    sock.settimeout(0.0)
+    try:
+        return bool(sock.recv(1))
+    except OSError:
+        return False
 
 
 class JoystickHost(Host):
@@ -214,14 +255,32 @@ class JoystickHost(Host):
         except ClientFailed:
             pass  # rubbish from before
         if not self.is_there:
-            self.wires.forget_client()
-            self.wait_for_return(lambda: self._greet(time.monotonic() + self.reconnect_s))
+            self.wait_for_return(lambda: self._greet_within(self.reconnect_s))
         self._waiting = [name for name in self._waiting if name != episode.scenario.name]
         return JoystickPolicy(self, episode) if self.is_there else self.gone_policy()
+
+    def greets_again(self, episode: RemoteEpisode) -> bool:
+        """Whether a client greets in the time that ``reset`` has; ``episode``, which has not begun, is told as the
+        first of those that are to come."""
+        self.is_there = False
+        names, self._waiting = self._waiting, [episode.scenario.name, *self._waiting]
+        self.say("the policy is gone; waiting for it to come back")
+        try:
+            return self._greet_within(min(self.reconnect_s, RESET_S / 2))
+        finally:
+            self._waiting = names
 
     def close(self, reason: str) -> None:
         """Stop listening."""
         self.wires.close()
+
+    def _greet_within(self, seconds: float) -> bool:
+        """Whether a client greets; one that greets and dies may be followed by one that stays."""
+        self.wires.forget_client()
+        deadline = time.monotonic() + seconds
+        while not self.is_there and time.monotonic() < deadline:
+            self._greet(deadline)
+        return self.is_there
 
     def _can_be_built(self, episode: RemoteEpisode) -> bool:
         reason = self._reason_not_built(episode)
@@ -238,6 +297,7 @@ class JoystickHost(Host):
             pass
         except ClientFailed as error:
             self.say(f"a client came, but: {error}")
+            self.wires.forget_client()
         return self.is_there
 
 
@@ -260,23 +320,32 @@ class JoystickPolicy(Policy):
         self._is_over = False
 
     def reset(self, task: Task) -> None:
-        """Send the metadata and wait until the client is ready. What comes before its name is from the last episode."""
+        """Send the metadata and wait until the client is ready. A client that has died since the last episode may come
+        back: of this one it has heard nothing. What comes before its name is from the last episode."""
         assert task.map is not None
         self._task, self._frame = task, MapFrame.around(task.map, task)
+        document = json.dumps(metadata(self._episode.scenario.name, task, self._frame), allow_nan=False)
         deadline = time.monotonic() + RESET_S
         try:
-            document = json.dumps(metadata(self._episode.scenario.name, task, self._frame), allow_nan=False)
             with self._host.lock:
-                self._wires.send(document, time.monotonic() + SEND_S)
-                while (message := self._wires.receive(deadline)) != "ready":
-                    if message.startswith("algo: "):
-                        self._host.say(f"{self._episode.scenario.name}: algorithm {message[6:]!r:.80}")
-        except TimeoutError:
-            self._host.is_there = False
-            raise ClientFailed(f"the client was not ready within {RESET_S:g} s") from None
+                try:
+                    self._wires.send(document, time.monotonic() + SEND_S)
+                except (ClientGone, ClientRestarted):
+                    if not self._host.greets_again(self._episode):
+                        raise
+                    self._wires.send(document, time.monotonic() + SEND_S)
+                self._wait_until_ready(deadline)
         except ClientFailed:
             self._host.is_there = False
             raise
+
+    def _wait_until_ready(self, deadline: float) -> None:
+        try:
+            while (message := self._wires.receive(deadline)) != "ready":
+                if message.startswith("algo: "):
+                    self._host.say(f"{self._episode.scenario.name}: algorithm {message[6:]!r:.80}")
+        except TimeoutError:
+            raise ClientFailed(f"the client was not ready within {RESET_S:g} s") from None
 
     def act(self, observation: Observation) -> Command:
         """The next command; on ``sense``, the world as it is now. Messages come in order, so that a state is sent when
@@ -292,7 +361,7 @@ class JoystickPolicy(Policy):
                     self._take(message, observation, deadline)
         except TimeoutError:
             raise ClientFailed(f"the client did not answer within its limit of {limit:g} s") from None
-        except ClientRestarted:
+        except (ClientGone, ClientRestarted):
             self._host.is_there = False
             raise
         self._has_answered = True
@@ -302,7 +371,10 @@ class JoystickPolicy(Policy):
         """Switch the robot off."""
         self._is_over = True
         if self._host.is_there:
-            self._wires.send(json.dumps(power_off(end.outcome, self._time)), time.monotonic() + 1.0)
+            try:
+                self._wires.send(json.dumps(power_off(end.outcome, self._time)), time.monotonic() + 1.0)
+            except (ClientGone, ClientRestarted):  # the next episode waits for it
+                self._host.is_there = False
 
     def _take(self, message: str, observation: Observation, deadline: float) -> None:
         if message == "sense":
