@@ -315,7 +315,7 @@ RETURNS = (0.0, 0.4, 1.0, 2.4)
 
 
 def check_return(pause_s: float, prefix: Path, suite: Path, out: Path) -> None:
-    served, again = return_after(pause_s, prefix, suite, out, act_limit_s=0.2, reconnect_s=6.0)
+    served, again = return_after(pause_s, prefix, suite, out, act_limit_s=0.6, reconnect_s=6.0)
     assert served.client.error is None, served.client.error
     assert again.episodes[-1] == "round"
     assert [world["episode_name"] for world in again.metadata] == again.episodes
