@@ -21,10 +21,11 @@ LEAST_EPISODES = 10_000
 BYTES_PER_EPISODE = 16
 """Every episode has a digest of 32 bytes, which do not compress."""
 LEAST_BYTES = 1 << 26
-BYTES_PER_BYTE = 64
+BYTES_PER_BYTE = 256
 """A file of b bytes unpacks to at most ``BYTES_PER_BYTE`` b bytes, or ``LEAST_BYTES`` if that is more."""
-TEXT_BYTES_PER_BYTE = 1024
-"""The same of texts that are written out in every row."""
+LEAST_TEXT_BYTES = 500_000_000
+TEXT_BYTES_PER_BYTE = 8192
+"""The same of texts that are written out in every row: the traceback of an episode is in a hundred rows."""
 LONGEST_TEXT = 100_000
 DIALECT_KEY = b"sidestep.dialect"
 DIALECT = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
@@ -90,7 +91,7 @@ class ResultsFile:
             table = self.file.read(use_threads=False)
             texts = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
             size = sum(_text_bytes(chunk) for name in texts for chunk in table.column(name).chunks)
-            if size > max(LEAST_BYTES, TEXT_BYTES_PER_BYTE * self.path.stat().st_size):
+            if size > max(LEAST_TEXT_BYTES, TEXT_BYTES_PER_BYTE * self.path.stat().st_size):
                 raise BadInput(f"{self.path}: its texts take {size:,} bytes, too many for the size of the file")
             plain = [field.with_type(pa.string()) if field.name in texts else field for field in table.schema]
             return table.cast(pa.schema(plain, table.schema.metadata))
