@@ -67,8 +67,8 @@ def chosen_lines(report: Mapping[str, Any], locked: Mapping[str, str]) -> list[s
     )
     if missing:
         raise SystemExit(
-            f"not in {LOCKED.name}: {', '.join(missing)}. Builds of torch for graphics cards need packages that are not "
-            "pinned: install a build for processors, or use `make setup`, which checks no hashes"
+            f"not in {LOCKED.name}: {', '.join(missing)}. Builds of torch for graphics cards need packages that are "
+            "not pinned: install a build for processors, or use `make setup`, which checks no hashes"
         )
     return [locked[name] for name in sorted(needed)]
 

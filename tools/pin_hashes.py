@@ -4,9 +4,9 @@
 
     python -m tools.pin_hashes [--index URL] [--wheels FOLDER]
 
-Run it after ``tools.pin_constraints``. The index is the one that pip uses. ``--wheels`` adds files that are not in it, such
-as a build of torch for processors only. Hashes stand in a file of their own: one hash among constraints, and pip wants
-one for everything, which the editable project of ``make setup`` cannot have. ``tools.locked_install`` installs by it.
+Run it after ``tools.pin_constraints``. The index is the one that pip uses. ``--wheels`` adds files that are not in it,
+such as a build of torch for processors only. Hashes stand in a file of their own: one hash among constraints, and pip
+wants one for everything, also for the editable project, which can have none. ``tools.locked_install`` installs by it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 from packaging.utils import (
     InvalidSdistFilename,
@@ -40,7 +41,7 @@ PYTHONS = ("11", "12", "13")
 SHA256 = re.compile(r"#sha256=([0-9a-f]{64})$")
 DEFAULT_INDEX = re.compile(r"--index-url.*?\(default\s+(\S+?)\)", re.DOTALL)
 AT_ONCE = 8
-HEAD = "# Written by `python -m tools.pin_hashes`: the files of the versions in constraints.txt, for tools.locked_install.\n"
+HEAD = "# Written by `python -m tools.pin_hashes`: the files of what constraints.txt pins, for tools.locked_install.\n"
 
 
 class _Links(HTMLParser):
@@ -56,7 +57,7 @@ class _Links(HTMLParser):
         found = SHA256.search(address)
         if found is not None:
             name = address[: found.start()].rpartition("/")[2]
-            self.files[urllib.request.unquote(name)] = found[1]
+            self.files[unquote(name)] = found[1]
 
 
 def files_of(page: str) -> dict[str, str]:

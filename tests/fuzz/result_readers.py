@@ -392,4 +392,3 @@ def gif(folder: Path) -> bytes:
 
     _write_gif((np.full((8, 8, 3), 40 * k, np.uint8) for k in range(3)), folder / "seed.gif", 10, "about")
     return (folder / "seed.gif").read_bytes()
-

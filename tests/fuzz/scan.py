@@ -20,7 +20,8 @@ QUALIFIED = frozenset({
     "zipfile.ZipFile", "ZipFile", "tarfile.open", "np.load", "torch.load", "json.load", "json.loads", "pickle.load",
     "pickle.loads", "av.open", "Image.open", "os.open", "io.open", "csv.reader", "csv.DictReader", "sqlite3.connect",
     "jit.load", "read_schema", "read_metadata", "urlopen", "requests.get", "httpx.get", "ET.parse", "fromstring",
-    "yaml.load", "yaml.load_all", "yaml.safe_load", "trimesh.load", "load_scene", "load_mesh", "onnx.load", "make_reader", "shutil.unpack_archive",
+    "yaml.load", "yaml.load_all", "yaml.safe_load",
+    "trimesh.load", "load_scene", "load_mesh", "onnx.load", "make_reader", "shutil.unpack_archive",
 })  # fmt: skip
 """Names that read, with what they are called on."""
 

@@ -136,9 +136,7 @@ TARGETS: dict[str, Target] = {
     "begin": Target(from_file(b"0 1 2 3\n", "begin.txt", result_readers.begin)),
     "password": Target(from_file(b"correct horse battery staple\n", "p.txt", result_readers.password)),
     "groups": Target(from_file(b"3\n1 2 3\n4 5\n5 6\n", "groups.txt", result_readers.groups)),
-    "homography": Target(
-        from_file(b"0.02 0 -8\n0 0.02 6.5\n0 1e-4 1\n", "H.txt", result_readers.homography)
-    ),
+    "homography": Target(from_file(b"0.02 0 -8\n0 0.02 6.5\n0 1e-4 1\n", "H.txt", result_readers.homography)),
     "detected": Target(
         from_file((b"1 2 3.5 4\n", b"time;who\n1,2;x\n"), "a.txt", result_readers.detected), cell_damage
     ),
@@ -152,9 +150,7 @@ TARGETS: dict[str, Target] = {
     ),
     "record_1": Target(from_file(result_readers.OLD_RECORD, "e.parquet", readers.record), binary.record_damage(JSON)),
     "visual_network": Target(from_file(seeds.network, "n.onnx", result_readers.visual_network)),
-    "scanned_mesh": Target(
-        from_file((seeds.OBJ, seeds.STL, result_readers.PLY), "m.obj", result_readers.scanned_mesh)
-    ),
+    "scanned_mesh": Target(from_file((seeds.OBJ, seeds.STL, result_readers.PLY), "m.obj", result_readers.scanned_mesh)),
     "study_file": Target(from_file(seeds.STUDY, "study.yaml", result_readers.study_file), YAML),
     "film": Target(from_file(partial(result_readers.films, width=64, height=64), "f.mp4", result_readers.film)),
     "film_gif": Target(from_file(result_readers.gif, "f.gif", result_readers.film_text)),

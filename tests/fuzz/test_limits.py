@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sidestep.errors import BadInput, did_you_mean
 from sidestep.cli.evaluate import _begin_of
+from sidestep.errors import BadInput, did_you_mean
 from sidestep.gym.sb3_file import load_sb3
 from sidestep.leaderboard.held_out import read_commitment
 from sidestep.policies.cadrl.network import SHIPPED, load_weights
@@ -321,7 +321,10 @@ def test_chunks_of_a_bag_that_explode(tmp_path: Path, capfd: pytest.CaptureFixtu
     packer = lz4.frame.LZ4FrameCompressor()
     zeros = bytes(1 << 24)
     packed = packer.begin() + b"".join(packer.compress(zeros) for _ in range(64)) + packer.flush()
-    for stated, told in ((100, "unpacks to more than the 100 bytes"), (10**12, "a chunk states 1,000,000,000,000 bytes")):
+    for stated, told in (
+        (100, "unpacks to more than the 100 bytes"),
+        (10**12, "a chunk states 1,000,000,000,000 bytes"),
+    ):
         chunk = struct.pack("<QQQII", 0, 0, stated, 0, 3) + b"lz4" + struct.pack("<Q", len(packed)) + packed
         path = tmp_path / "a.mcap"
         path.write_bytes(b"\x89MCAP0\r\n" + struct.pack("<BQ", 6, len(chunk)) + chunk)

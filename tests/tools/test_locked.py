@@ -17,10 +17,10 @@ from tools.pin_constraints import read_pins
 from tools.pin_hashes import FILE, choose, files_of, fits, lines_of, local_files, write_locked
 
 PAGE = """<html><body>
-<a href="../../a/thing-1.2-py3-none-any.whl#sha256={0}" data-requires-python="&gt;=3.10">thing-1.2-py3-none-any.whl</a>
-<a href="https://files.test/thing-1.2.tar.gz#sha256={1}">thing-1.2.tar.gz</a>
-<a href="thing-1.3-py3-none-any.whl#sha256={2}">thing-1.3-py3-none-any.whl</a>
-<a href="thing-1.2%2Bcpu-cp312-cp312-linux_x86_64.whl#sha256={3}">x</a><a href="other.txt">other</a>
+<a href="../../a/thing-1.2-py3-none-any.whl#sha256={}" data-requires-python="&gt;=3.10">thing-1.2-py3-none-any.whl</a>
+<a href="https://files.test/thing-1.2.tar.gz#sha256={}">thing-1.2.tar.gz</a>
+<a href="thing-1.3-py3-none-any.whl#sha256={}">thing-1.3-py3-none-any.whl</a>
+<a href="thing-1.2%2Bcpu-cp312-cp312-linux_x86_64.whl#sha256={}">x</a><a href="other.txt">other</a>
 </body></html>""".format(*(digit * 64 for digit in "abcd"))
 
 
@@ -72,9 +72,7 @@ def test_a_pin_without_files_is_named(tmp_path: Path) -> None:
     file = tmp_path / "locked.txt"
     missing = write_locked({"thing": "1.2", "gone": "3"}, lambda name: PAGE, {}, file)
     assert missing == ["gone"]
-    assert read_locked(file.read_text()) == {
-        "thing": f"thing==1.2 --hash=sha256:{'a' * 64} --hash=sha256:{'d' * 64}"
-    }
+    assert read_locked(file.read_text()) == {"thing": f"thing==1.2 --hash=sha256:{'a' * 64} --hash=sha256:{'d' * 64}"}
 
 
 def test_extras_are_followed() -> None:

@@ -67,10 +67,20 @@ def check_packing(dataset: Any, where: str) -> None:
         )
     codes = _check_filters(dataset.id.get_create_plist(), chunk_bytes, where)
     if GZIP in codes:
-        large: list[tuple[int, ...]] = []
-        dataset.id.chunk_iter(lambda chunk: large.append(chunk.chunk_offset) if chunk.size > TRUSTED_BYTES else None)
-        for place in large:
+        for place in _large_chunks(dataset):
             _try_chunk(dataset.id.read_direct_chunk(place)[1], codes, chunk_bytes, where)
+
+
+def _large_chunks(dataset: Any) -> list[tuple[int, ...]]:
+    """Places of the packed chunks that are larger than ``TRUSTED_BYTES``."""
+    found: list[tuple[int, ...]] = []
+
+    def note(chunk: Any) -> None:
+        if chunk.size > TRUSTED_BYTES:
+            found.append(chunk.chunk_offset)
+
+    dataset.id.chunk_iter(note)
+    return found
 
 
 def _check_filters(made: Any, chunk_bytes: int, where: str) -> list[int]:
@@ -116,7 +126,9 @@ class Hdf5Room:
         where = f"{self._path}: {dataset.name.strip('/')}"
         check_packing(dataset, where)
         if dataset.chunks is not None and math.prod(map(_chunks_along, dataset.shape, dataset.chunks)) > MOST_CHUNKS:
-            raise BadInput(f"{where}: more than {MOST_CHUNKS:,} chunks; write it with larger ones (chunks=True in h5py)")
+            raise BadInput(
+                f"{where}: more than {MOST_CHUNKS:,} chunks; write it with larger ones (chunks=True in h5py)"
+            )
         self.take_bytes(dataset.size * max(itemsize or 0, dataset.dtype.itemsize), f"{where} states {dataset.size}")
 
     def take_bytes(self, count: int, stated: str) -> None:

@@ -4,6 +4,7 @@ end the process. What the probe has read in time, this process can read, too."""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -20,35 +21,46 @@ WALL_S = 60.0
 MEMORY_BYTES = 2_500_000_000
 """Address space, most of which libraries only reserve."""
 PIECE_BYTES = 1 << 24
-START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from sidestep._util.hdf5_probe import main; main()"
-)
+REFUSED = 3
+LONGEST = 200
+"""Characters of what the library says."""
+START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from sidestep._util.hdf5_probe import main; main()"
 
 
 def probe_hdf5(path: Path, names: Sequence[str]) -> None:
-    """BadInput unless the attributes of a file, and the datasets of these names, can be read in time. Errors of the
-    library are left to be raised where the file is read."""
+    """BadInput unless the attributes of a file, and the datasets of these names, can be read in time. Wrong shapes and
+    sizes are left to be told where the file is read."""
     seconds = CPU_S + path.stat().st_size // BYTES_PER_S
     command = [sys.executable, "-I", "-c", START, json.dumps(sys.path), str(seconds), str(path), *names]
+    alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # threads reserve address space
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=WALL_S + seconds)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=WALL_S + seconds, env=alone, check=False
+        )
     except subprocess.TimeoutExpired:
-        code: int | None = None
-    else:
+        raise BadInput(
+            f"{path}: the HDF5 library cannot read it within {WALL_S + seconds:g} s; write it again"
+        ) from None
+    if done.returncode == REFUSED:
+        told = done.stdout.decode("utf-8", "replace").strip()
+        raise BadInput(f"{path}: cannot be read as HDF5: {told[:LONGEST]}; write it again")
+    if done.returncode:
         code = done.returncode
-    if code:
         why = f"ended with code {code}" if code > 0 else f"was ended by signal {-code}"
         raise BadInput(f"{path}: the HDF5 library cannot read it (it {why} within {seconds} s); write it again")
-    if code is None:
-        raise BadInput(f"{path}: the HDF5 library cannot read it within {WALL_S + seconds:g} s; write it again")
 
 
 def main() -> None:
-    """The probe: the exit code is 0 even where the file is refused, for the reader says why."""
+    """The probe: 0 if the file can be read, or if it is refused by us; ``REFUSED`` and a line if the library fails."""
     seconds, path, *names = sys.argv[2:]
     _limit(int(seconds))
-    with suppress(Exception):
+    try:
         _read(Path(path), names)
+    except BadInput:
+        return
+    except Exception as error:  # h5py has a dozen ways to say it
+        print((str(error) or type(error).__name__).splitlines()[0][:LONGEST])
+        raise SystemExit(REFUSED) from None
 
 
 def _limit(seconds: int) -> None:

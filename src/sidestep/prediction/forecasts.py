@@ -212,7 +212,11 @@ def _numeric(path: Path, name: str, file: Any) -> Any:
     item = find_item(file, name)
     kind = getattr(getattr(item, "dtype", None), "kind", "")
     if kind not in "iuf" or not kind or item.shape is None:
-        what = "it is a broken link, or one to elsewhere" if item is None else f"its type is {str(getattr(item, 'dtype', 'a group'))[:80]}"
+        what = (
+            "it is a broken link, or one to elsewhere"
+            if item is None
+            else f"its type is {str(getattr(item, 'dtype', 'a group'))[:80]}"
+        )
         raise BadInput(f"{path}: {name} holds no numbers ({what})")
     return item
 

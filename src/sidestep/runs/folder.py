@@ -445,12 +445,14 @@ def _read_episodes(table: ResultsFile) -> Iterator[EpisodeScores]:
 def _episode_in(columns: Mapping[str, list[Any]], row: int, path: Path) -> EpisodeScores:
     fields = {name: columns[name][row] if name in columns else LATER_COLUMNS[name] for name in EPISODE_COLUMNS}
     if fields["outcome"] not in OUTCOMES:
-        raise BadInput(f"{path}: {fields['outcome'][:80]!r} is no outcome; `sidestep score {path.parent}` writes it again")
+        raise BadInput(
+            f"{path}: {fields['outcome'][:80]!r} is no outcome; `sidestep score {path.parent}` writes it again"
+        )
     return EpisodeScores(**fields, metrics={})
 
 
 def _metric_in(name: str, value: float | None, valid: bool, reason: str, unit: str, path: Path) -> MetricResult:
-    if valid and (value is None or not isfinite(value)) or not valid and not reason:
+    if (valid and (value is None or not isfinite(value))) or (not valid and not reason):
         raise BadInput(
             f"{path}: {name[:80]!r} has neither a value nor a reason; `sidestep score {path.parent}` writes it again"
         )

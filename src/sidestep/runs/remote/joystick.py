@@ -143,8 +143,8 @@ class JoystickSockets:
                 self.receive(time.monotonic() + 1e-3)
 
     def send(self, text: str, deadline: float) -> None:
-        """One message to the client of the last handshake. ``ClientGone`` if it has died, ``ClientRestarted`` if another
-        one listens in its place, which then has heard nothing."""
+        """One message to the client of the last handshake. ``ClientGone`` if it has died, ``ClientRestarted`` if there
+        is another one in its place, which then has heard nothing."""
         self._deliver(text, deadline, GONE_S, self._is_same_client)
 
     def _deliver(self, text: str | None, deadline: float, gone_s: float, fits: Callable[[], bool]) -> None:
