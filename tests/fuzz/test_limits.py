@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sidestep.cli.evaluate import _begin_of
+from sidestep.datasets.eth_ucy import read_groups
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.gym.sb3_file import load_sb3
 from sidestep.leaderboard.held_out import read_commitment
@@ -356,3 +357,13 @@ def test_faces_without_corners(tmp_path: Path) -> None:
     path.write_bytes(result_readers.PLY.replace(b"3 0 1 2", b"3 0 1 -2147483648"))
     with pytest.raises(BadInput, match="has faces without corners"):
         load_environment(path)
+
+
+def test_very_many_people_in_one_group(tmp_path: Path) -> None:
+    pairs = [f"{2 * k} {2 * k + 1}" for k in range(30_000)]
+    joins = [f"0 {2 * k}" for k in range(1, 30_000)]
+    (tmp_path / "groups.txt").write_text("\n".join([*pairs, "70000 70001", *joins]))
+    with within(10.0):
+        found = read_groups(tmp_path / "groups.txt")
+    assert set(found.values()) == {0, 1}
+    assert [person for person, group in found.items() if group == 1] == [70000, 70001]

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -18,7 +19,8 @@ import pytest
 from sidestep.errors import BadInput
 from sidestep.records import load_record
 from sidestep.runs.episode import why_not_built
-from sidestep.runs.remote.joystick import JoystickHost, JoystickSockets
+from sidestep.runs.remote.joystick import JoystickHost
+from sidestep.runs.remote.joystick_sockets import JoystickSockets
 from sidestep.runs.remote.joystick_state import NEVER_S, MapFrame, traversible
 from sidestep.runs.verify import verify_run
 from sidestep.scenes.compile import compile_scene
@@ -329,22 +331,50 @@ def test_a_client_that_returns_hears_nothing_of_the_old_episode(
 ) -> None:
     """Neither its state, nor that it is over, nor what the next one begins with: the first message is the answer to
     its greeting, the second the names of the episodes."""
-    monkeypatch.setattr("sidestep.runs.remote.joystick.SEND_S", 2.0)
+    monkeypatch.setattr("sidestep.runs.remote.joystick_sockets.SEND_S", 2.0)
     check_return(pause_s, prefix, suite, tmp_path / "run")
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("pause_s", RETURNS)
 def test_six_of_six_returns(pause_s: float, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sidestep.runs.remote.joystick.SEND_S", 2.0)
+    monkeypatch.setattr("sidestep.runs.remote.joystick_sockets.SEND_S", 2.0)
     for number in range(6):
         check_return(pause_s, tmp_path / f"joy{number}", suite, tmp_path / f"run{number}")
+
+
+def test_a_client_whose_place_was_taken_is_not_heard(
+    prefix: Path, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was only stopped, and goes on after another process has greeted."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        pytest.skip("this system does not tell processes apart")
+    monkeypatch.setattr("sidestep.runs.remote.joystick_sockets.SEND_S", 2.0)
+    wires = JoystickSockets(str(prefix))
+    program = [sys.executable, joystick_client.__file__, str(prefix), "1", "7", "0"]
+    greets = subprocess.Popen(program)
+    wires.shake_hands(time.monotonic() + 10)
+    wires.send(json.dumps({"episodes": ["start 0"]}), time.monotonic() + 10)
+    assert greets.wait(10) == 0
+    threading.Thread(target=JoystickClient(str(prefix), one_position, removes_file=True).shake_hands).start()
+    wires.forget_client()
+    wires.shake_hands(time.monotonic() + 10)
+    say = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.sendall(b'sense')"
+    other = subprocess.Popen([sys.executable, "-c", say, wires.here])
+    wires._replaced.add(other.pid)
+    with pytest.raises(TimeoutError):
+        wires.receive(time.monotonic() + 2.0)
+    assert other.wait() == 0
+    subprocess.run([sys.executable, "-c", say, wires.here], check=True)
+    assert wires.receive(time.monotonic() + 2.0) == "sense"
+    assert greets.pid in wires._replaced
+    wires.close()
 
 
 def test_a_client_that_stays_away_costs_all_that_is_left(
     prefix: Path, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sidestep.runs.remote.joystick.SEND_S", 0.3)
+    monkeypatch.setattr("sidestep.runs.remote.joystick_sockets.SEND_S", 0.3)
 
     def run() -> None:
         client = JoystickClient(str(prefix), one_position)
