@@ -46,6 +46,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "leaderboard/signatures.py:read_public_key": ("public_key",),
     "leaderboard/signatures.py:sign": ("private_key",),
     "leaderboard/unpack.py:_about": ("pack",),
+    "leaderboard/unpack.py:_check_directory": ("pack",),
     "leaderboard/unpack.py:_unpack": ("pack",),
     "leaderboard/unpack.py:is_pack": ("pack",),
     "leaderboard/unpack.py:unpacked": ("pack",),

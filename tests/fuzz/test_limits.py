@@ -22,6 +22,7 @@ from sidestep.datasets.eth_ucy import read_groups
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.gym.sb3_file import load_sb3
 from sidestep.leaderboard.held_out import read_commitment
+from sidestep.leaderboard.unpack import unpacked
 from sidestep.policies.cadrl.network import SHIPPED, load_weights
 from sidestep.prediction.data.recorded import load_ind
 from sidestep.prediction.forecasts import read_forecast
@@ -367,3 +368,16 @@ def test_very_many_people_in_one_group(tmp_path: Path) -> None:
         found = read_groups(tmp_path / "groups.txt")
     assert set(found.values()) == {0, 1}
     assert [person for person, group in found.items() if group == 1] == [70000, 70001]
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_packs_with_a_list_of_members_of_any_length(is_large: bool, tmp_path: Path) -> None:
+    """``zipfile`` reads the list whole before it tells how many members there are."""
+    path = tmp_path / "a.pack"
+    size = 3_000_000_000
+    end = struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 0, 0, 0xFFFFFFFF if is_large else size, 0, 0)
+    large = struct.pack("<4sQ2H2I4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, size, 0)
+    place = struct.pack("<4sIQI", b"PK\6\7", 0, 4, 1)
+    path.write_bytes(b"PK\3\4" + (large + place if is_large else b"") + end)
+    with pytest.raises(BadInput, match="a list of members of 3,000,000,000 bytes"), within(5.0, 300_000_000):
+        unpacked(path).__enter__()
