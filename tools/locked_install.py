@@ -2,7 +2,8 @@
 
 ::
 
-    .venv/bin/python -m tools.locked_install dev        # make locked
+    .venv/bin/python -m tools.locked_install dev             # make locked
+    .venv/bin/python -m tools.locked_install --check dev     # nothing is installed
 
 What is needed on this machine is found out first, and nothing of it is built or run. Then pip installs exactly that by
 its hashes (``--require-hashes``), and the project itself, which is built by the ``hatchling`` that was just installed.
@@ -10,6 +11,7 @@ its hashes (``--require-hashes``), and the project itself, which is built by the
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -67,8 +69,8 @@ def chosen_lines(report: Mapping[str, Any], locked: Mapping[str, str]) -> list[s
     )
     if missing:
         raise SystemExit(
-            f"not in {LOCKED.name}: {', '.join(missing)}. Builds of torch for graphics cards need packages that are "
-            "not pinned: install a build for processors, or use `make setup`, which checks no hashes"
+            f"not in {LOCKED.name}: {', '.join(missing)}. Another build of torch, or a newer pin? `python -m "
+            "tools.pin_hashes` writes the file again; `make setup` checks no hashes"
         )
     return [locked[name] for name in sorted(needed)]
 
@@ -88,8 +90,12 @@ def _pip(*arguments: str, capture: bool = False) -> str:
 
 def main() -> None:
     """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tools.locked_install", description="Installs by hashes.")
+    parser.add_argument("extra", nargs="*", default=["dev"], help="extras of the project")
+    parser.add_argument("--check", action="store_true", help="only say whether everything has a hash")
+    options = parser.parse_args()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needs = [*requirements_of(project, sys.argv[1:] or ["dev"]), BUILD]
+    needs = [*requirements_of(project, options.extra), BUILD]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "requirements.txt"
         file.write_text("\n".join(needs) + "\n", encoding="utf-8")
@@ -98,6 +104,9 @@ def main() -> None:
             "-r", str(file), capture=True,
         )  # fmt: skip
         lines = chosen_lines(json.loads(report), read_locked(LOCKED.read_text(encoding="utf-8")))
+        if options.check:
+            print(f"{len(lines)} packages, all with hashes")
+            return
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
         _pip("--no-compile", "--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(file))
     _pip("--no-compile", "--no-deps", "--no-build-isolation", "-e", ".")
