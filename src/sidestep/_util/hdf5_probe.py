@@ -28,7 +28,7 @@ START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from sidestep.
 
 
 def probe_hdf5(path: Path, names: Sequence[str]) -> None:
-    """BadInput unless the attributes of a file, and the datasets of these names, can be read in time. Wrong shapes and
+    """BadInput unless the attributes of a file, its datasets and groups of these names, can be read in time. Wrong shapes and
     sizes are left to be told where the file is read."""
     seconds = CPU_S + path.stat().st_size // BYTES_PER_S
     command = [sys.executable, "-I", "-c", START, json.dumps(sys.path), str(seconds), str(path), *names]
@@ -85,9 +85,11 @@ def _read(path: Path, names: Sequence[str]) -> None:
             read_attribute(file, name)
         for name in names:
             item = find_item(file, name)
-            if isinstance(item, h5py.Dataset) and item.shape is not None:
-                room.take(item)
-                _read_through(item)
+            inside = [find_item(item, each) for each in item] if isinstance(item, h5py.Group) else [item]
+            for dataset in inside:
+                if isinstance(dataset, h5py.Dataset) and dataset.shape is not None:
+                    room.take(dataset)
+                    _read_through(dataset)
 
 
 def _read_through(dataset: Any) -> None:

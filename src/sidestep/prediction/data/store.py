@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 
 from sidestep._util.hdf5 import Hdf5Room, find_item, read_attribute
+from sidestep._util.hdf5_probe import probe_hdf5
 from sidestep._util.reading import is_file
 from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
@@ -23,6 +24,7 @@ from sidestep.types.interactions import FRAME_COLUMNS, TRACK_COLUMNS, Clip, Grou
 FORMAT = "sidestep-interactions"
 VERSION = 1
 BLOCK = 512
+GROUPS = ("frames", "tracks", "clips", "grounds")
 MARK = b"sidestep-interactions sha256 "
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _TEXT = h5py.string_dtype("utf-8")
@@ -73,14 +75,17 @@ def _digest(file: Any) -> bytes:
 
 
 def _check_seal(path: Path) -> None:
-    """``BadInput`` for a file that does not match its checksum. A file of another program may have none."""
+    """``BadInput`` for a file that does not match its checksum. A file of another program may have none: it is tried
+    in a process of its own."""
     with path.open("rb") as file:
         head = file.read(BLOCK)
         if head.startswith(MARK):
             if head[len(MARK) :].rstrip(b"\0") != _digest(file):
                 raise BadInput(f"{path}: damaged, its checksum does not match; write it again")
-        elif not head.startswith(SIGNATURE):
-            raise BadInput(f"{path}: not a file of interactions, or a damaged one (no HDF5 file); write it again")
+            return
+    if not head.startswith(SIGNATURE):
+        raise BadInput(f"{path}: not a file of interactions, or a damaged one (no HDF5 file); write it again")
+    probe_hdf5(path, GROUPS)
 
 
 def _put(file: Any, name: str, values: Any, dtype: Any = None) -> Any:

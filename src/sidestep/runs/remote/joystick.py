@@ -88,7 +88,9 @@ class JoystickHost(Host):
         names, self._waiting = self._waiting, [episode.scenario.name, *self._waiting]
         self.say("the policy is gone; waiting for it to come back")
         try:
-            return self._greet_within(min(self.reconnect_s, RESET_S / 2))
+            if self._greet_within(min(self.reconnect_s, RESET_S / 2)):
+                self.say("it is back")
+            return self.is_there
         finally:
             self._waiting = names
 
