@@ -39,6 +39,20 @@ def forecast_file(folder: Path) -> bytes:
     return (folder / "seed.h5").read_bytes()
 
 
+def foreign_interactions(folder: Path) -> bytes:
+    """Interactions without a checksum, as another program writes them."""
+    import h5py
+
+    from tests.fuzz.seeds import interactions
+
+    (folder / "ours.h5").write_bytes(interactions(folder))
+    with h5py.File(folder / "ours.h5") as file, h5py.File(folder / "theirs.h5", "w") as other:
+        for name in file:
+            file.copy(name, other)
+        other.attrs.update(file.attrs)
+    return (folder / "theirs.h5").read_bytes()
+
+
 # runs and packs
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 DATASETS = ("tracks_plain", "tracks_biwi", "tracks_ucy_vsp", "tracks_trajnet", "tracks_vci_dut", "tracks_sidestep")
 
 READERS: dict[str, tuple[str, ...]] = {
-    "_util/hdf5_probe.py:probe_hdf5": ("forecasts", "forecasts_fields"),
+    "_util/hdf5_probe.py:probe_hdf5": ("forecasts", "forecasts_fields", "interactions_foreign"),
     "_util/onnx.py:open_network": ("predictor", "other_networks", "visual_network"),
     "_util/onnx.py:read_network": ("predictor", "other_networks"),
     "cli/evaluate.py:_begin_of": ("begin",),

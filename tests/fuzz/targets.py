@@ -53,6 +53,9 @@ TARGETS: dict[str, Target] = {
     "interactions_fields": Target(
         from_file(seeds.interactions, "i.h5", readers.interactions), binary.hdf5_damage(sealed=True)
     ),
+    "interactions_foreign": Target(
+        from_file(result_readers.foreign_interactions, "i.h5", readers.interactions), binary.header_damage
+    ),
     "vci_dut": Target(partial(readers.recorded_interactions, "a_traj_veh_filtered.csv"), cell_damage),
     "ind_tracks": Target(partial(readers.recorded_interactions, "07_tracks.csv"), cell_damage),
     "ind_meta": Target(partial(readers.recorded_interactions, "07_tracksMeta.csv"), cell_damage),

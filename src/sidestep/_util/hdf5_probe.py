@@ -28,8 +28,8 @@ START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from sidestep.
 
 
 def probe_hdf5(path: Path, names: Sequence[str]) -> None:
-    """BadInput unless the attributes of a file, its datasets and groups of these names, can be read in time. Wrong shapes and
-    sizes are left to be told where the file is read."""
+    """BadInput unless the attributes of a file, its datasets and groups of these names, can be read in time. Wrong
+    shapes and sizes are left to be told where the file is read."""
     seconds = CPU_S + path.stat().st_size // BYTES_PER_S
     command = [sys.executable, "-I", "-c", START, json.dumps(sys.path), str(seconds), str(path), *names]
     alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # threads reserve address space
