@@ -11,7 +11,7 @@ from functools import partial
 from sidestep.errors import SidestepError
 from sidestep.runs.remote.wire import WireError
 from tests.datasets.conftest import FILES
-from tests.fuzz import archives, binary, readers, result_readers, seeds
+from tests.fuzz import archives, binary, log_readers, readers, result_readers, seeds
 from tests.fuzz.damage import damage
 from tests.fuzz.target import Target, from_bytes, from_file, from_text
 from tests.fuzz.trees import cell_damage, lines_damage, tree_damage, write_json, write_msgpack, write_yaml, xml_damage
@@ -120,20 +120,20 @@ TARGETS: dict[str, Target] = {
     ),
     "driving_place": Target(from_file(readers.intersection, "crossing.yaml", result_readers.driving_place), YAML),
     "csv_log": Target(
-        from_file(result_readers.CSV_LOG, "a.csv", partial(result_readers.log, format_name="csv")), cell_damage
+        from_file(log_readers.CSV_LOG, "a.csv", partial(log_readers.log, format_name="csv")), cell_damage
     ),
-    "column_map": Target(from_file(result_readers.COLUMN_MAP, "map.yaml", result_readers.column_map), YAML),
+    "column_map": Target(from_file(log_readers.COLUMN_MAP, "map.yaml", log_readers.column_map), YAML),
     "trajnet_log": Target(
-        from_file(result_readers.trajnet_log, "a.ndjson", partial(result_readers.log, format_name="trajnet")),
+        from_file(log_readers.trajnet_log, "a.ndjson", partial(log_readers.log, format_name="trajnet")),
         lines_damage,
     ),
-    "lerobot_log_info": Target(partial(result_readers.lerobot_log, name="meta/info.json"), JSON),
+    "lerobot_log_info": Target(partial(log_readers.lerobot_log, name="meta/info.json"), JSON),
     "lerobot_log_frames": Target(
-        partial(result_readers.lerobot_log, name="data/chunk-000/file-000.parquet"), archives.table_damage
+        partial(log_readers.lerobot_log, name="data/chunk-000/file-000.parquet"), archives.table_damage
     ),
-    "mcap": Target(from_file(result_readers.mcap, "a.mcap", partial(result_readers.log, format_name="rosbag"))),
-    "db3": Target(partial(result_readers.db3_bag, name="bag_0.db3")),
-    "bag_metadata": Target(partial(result_readers.db3_bag, name="metadata.yaml"), YAML),
+    "mcap": Target(from_file(log_readers.mcap, "a.mcap", partial(log_readers.log, format_name="rosbag"))),
+    "db3": Target(partial(log_readers.db3_bag, name="bag_0.db3")),
+    "bag_metadata": Target(partial(log_readers.db3_bag, name="metadata.yaml"), YAML),
     "model_notes": Target(from_file(result_readers.NOTES, "m.json", result_readers.notes), JSON),
     "breakpoint": Target(from_file(b"3 0 1 2 17", "b.txt", result_readers.breakpoint_file)),
     "begin": Target(from_file(b"0 1 2 3\n", "begin.txt", result_readers.begin)),
@@ -144,20 +144,18 @@ TARGETS: dict[str, Target] = {
         from_file((b"1 2 3.5 4\n", b"time;who\n1,2;x\n"), "a.txt", result_readers.detected), cell_damage
     ),
     "detected_log": Target(
-        from_file((result_readers.CSV_LOG, b"1 2 3.5 4\n"), "a.csv", result_readers.detected_log), cell_damage
+        from_file((log_readers.CSV_LOG, b"1 2 3.5 4\n"), "a.csv", log_readers.detected_log), cell_damage
     ),
     "mcap_without_summary": Target(
-        from_file(
-            partial(result_readers.mcap, summary=False), "a.mcap", partial(result_readers.log, format_name="rosbag")
-        )
+        from_file(partial(log_readers.mcap, summary=False), "a.mcap", partial(log_readers.log, format_name="rosbag"))
     ),
     "record_1": Target(from_file(result_readers.OLD_RECORD, "e.parquet", readers.record), binary.record_damage(JSON)),
     "visual_network": Target(from_file(seeds.network, "n.onnx", result_readers.visual_network)),
     "scanned_mesh": Target(from_file((seeds.OBJ, seeds.STL, result_readers.PLY), "m.obj", result_readers.scanned_mesh)),
     "study_file": Target(from_file(seeds.STUDY, "study.yaml", result_readers.study_file), YAML),
-    "film": Target(from_file(partial(result_readers.films, width=64, height=64), "f.mp4", result_readers.film)),
-    "film_gif": Target(from_file(result_readers.gif, "f.gif", result_readers.film_text)),
+    "film": Target(from_file(partial(log_readers.films, width=64, height=64), "f.mp4", log_readers.film)),
+    "film_gif": Target(from_file(log_readers.gif, "f.gif", log_readers.film_text)),
     "demonstration_film": Target(
-        from_file(partial(result_readers.films, width=200, height=88), "f.mp4", result_readers.demonstration_film)
+        from_file(partial(log_readers.films, width=200, height=88), "f.mp4", log_readers.demonstration_film)
     ),
 }
