@@ -364,7 +364,7 @@ def test_a_client_whose_place_was_taken_is_not_heard(
     wires._replaced.add(other.pid)
     with pytest.raises(TimeoutError):
         wires.receive(time.monotonic() + 2.0)
-    assert other.wait() == 0
+    other.wait()  # hung up on
     subprocess.run([sys.executable, "-c", say, wires.here], check=True)
     assert wires.receive(time.monotonic() + 2.0) == "sense"
     assert greets.pid in wires._replaced
