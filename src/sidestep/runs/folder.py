@@ -437,13 +437,15 @@ def _read_episodes(table: ResultsFile) -> Iterator[EpisodeScores]:
                 if count > table.most_episodes:
                     raise BadInput(f"{table.path}: more than {count - 1:,} episodes, too many for the size of the file")
                 key, episode, metrics = its, _episode_in(columns, row, table.path), {}
-            metrics[result[0]] = _metric_in(*result, table.path)
+            metrics[result[0]] = _metric_in(result, table.path)
     if episode is not None:
         yield replace(episode, metrics=PackedMetrics(metrics))
 
 
 def _episode_in(columns: Mapping[str, list[Any]], row: int, path: Path) -> EpisodeScores:
-    fields = {name: columns[name][row] if name in columns else LATER_COLUMNS[name] for name in EPISODE_COLUMNS}
+    fields: dict[str, Any] = {
+        name: columns[name][row] if name in columns else LATER_COLUMNS[name] for name in EPISODE_COLUMNS
+    }
     if fields["outcome"] not in OUTCOMES:
         raise BadInput(
             f"{path}: {fields['outcome'][:80]!r} is no outcome; `sidestep score {path.parent}` writes it again"
@@ -451,7 +453,8 @@ def _episode_in(columns: Mapping[str, list[Any]], row: int, path: Path) -> Episo
     return EpisodeScores(**fields, metrics={})
 
 
-def _metric_in(name: str, value: float | None, valid: bool, reason: str, unit: str, path: Path) -> MetricResult:
+def _metric_in(result: tuple[str, float | None, bool, str, str], path: Path) -> MetricResult:
+    name, value, valid, reason, unit = result
     if (valid and (value is None or not isfinite(value))) or (not valid and not reason):
         raise BadInput(
             f"{path}: {name[:80]!r} has neither a value nor a reason; `sidestep score {path.parent}` writes it again"

@@ -69,7 +69,7 @@ class ResultsFile:
     def dialect(self, default: str) -> str:
         """The dialect that the metadata name."""
         raw = (self.file.schema_arrow.metadata or {}).get(DIALECT_KEY, default.encode())
-        text = raw.decode("utf-8", "replace")
+        text = str(raw.decode("utf-8", "replace"))
         if DIALECT.fullmatch(text) is None:
             raise BadInput(
                 f"{self.path}: its dialect {text!r:.80} is not a name; `sidestep score {self.path.parent}` writes the "
