@@ -7,7 +7,7 @@ USER_STAMP := $(VENV)/.installed-user
 PIP_INSTALL := --quiet --no-compile -c constraints.txt  # modules are compiled when they are first imported
 LINT := $(BIN)/ruff check src tests tools benchmarks && $(BIN)/ruff format --check src tests tools benchmarks && $(BIN)/mypy && $(BIN)/lint-imports
 
-.PHONY: setup demo test test-full bench lint format docs notebooks site results sheet golden fuzz sbom audit clean
+.PHONY: setup locked demo test test-full bench lint format docs notebooks site results sheet golden fuzz sbom audit clean
 
 setup: $(STAMP)
 
@@ -22,6 +22,10 @@ $(USER_STAMP): $(BIN)/python pyproject.toml constraints.txt
 $(STAMP): $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install $(PIP_INSTALL) -e '.[dev]'
 	touch $@ $(USER_STAMP)
+
+locked: $(BIN)/python  # as setup, but every file that is installed has a hash in locked.txt
+	$(BIN)/python -m tools.locked_install dev
+	touch $(STAMP) $(USER_STAMP)
 
 demo: $(USER_STAMP)
 	rm -rf out/demo  # runs of an older version could not be resumed
@@ -83,7 +87,7 @@ golden: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz --seconds 30 --workers 2
 
-$(VENV)/.installed-security: $(STAMP)
+$(VENV)/.installed-security: $(STAMP)  # its packages are pinned in constraints.txt, too
 	$(BIN)/python -m pip install $(PIP_INSTALL) -e '.[dev,security]'
 	touch $@
 

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 FILE = Path(__file__).parents[1] / "constraints.txt"
-EXTRAS = ("dev", "bench")
+EXTRAS = ("dev", "bench", "security")
 
 
 def installed_closure(name: str = "sidestep", extras: tuple[str, ...] = EXTRAS) -> dict[str, str]:

@@ -23,7 +23,7 @@ from sidestep.records import load_record as _load_record
 from sidestep.runs.compare import compare_runs
 from sidestep.runs.executors import refuse_in_import
 from sidestep.runs.finished import FinishedRun
-from sidestep.runs.folder import RESULTS_FILE, episode_path, new_folder
+from sidestep.runs.folder import RESULTS_FILE, episode_path, new_folder, open_results
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.provenance import sensor_files
 from sidestep.runs.runner import run_benchmark
@@ -129,11 +129,10 @@ class Run:
     @property
     def results(self) -> pyarrow.Table:
         """The long table, one row per episode and metric, as an Arrow table. Columns: docs/records.md."""
-        import pyarrow.parquet
-
         if not (self.folder / RESULTS_FILE).is_file():
             score_run(self.finished)
-        return pyarrow.parquet.read_table(self.folder / RESULTS_FILE)
+        with open_results(self.folder / RESULTS_FILE) as table:
+            return table.read()
 
     def to_pandas(self) -> pandas.DataFrame:
         """:attr:`results` as a pandas DataFrame. Needs ``pip install pandas``, which no extra of Sidestep includes."""

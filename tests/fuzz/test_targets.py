@@ -19,7 +19,11 @@ from tests.fuzz.target import Prepared, Target, case, check
 from tests.fuzz.targets import TARGETS
 from tests.fuzz.trees import change_tree, write_yaml
 
-SLOW = {"worlds": 40, "intersection": 40, "saved_model": 60, "predictor": 60, "demonstrations_fields": 60}
+SLOW = {
+    "worlds": 40, "intersection": 40, "driving_place": 40, "saved_model": 60, "predictor": 60,
+    "demonstrations_fields": 60, "pack": 100, "forecasts": 20, "forecasts_fields": 20,
+    "interactions_foreign": 20,
+}  # fmt: skip
 """Cases of targets that take more than some milliseconds each."""
 CASES = 250
 

@@ -145,7 +145,11 @@ def _begin_of(folder: Path) -> tuple[int, int, int, int]:
     file = folder / BEGIN
     if not file.is_file():
         return 0, 0, 0, 0
-    scene, pose, branch, episode = (int(word) for word in file.read_text(encoding="utf-8")[:100].split())
+    with file.open(encoding="utf-8", errors="replace") as opened:
+        numbers = re.fullmatch(r"\s*" + r"\s+".join([r"([0-9]{1,9})"] * 4) + r"\s*", opened.read(100))
+    if numbers is None:
+        raise BadInput(f"{file}: not four whole numbers, the places of scene, pose, branch and episode; remove it")
+    scene, pose, branch, episode = map(int, numbers.groups())
     return scene, pose, branch, episode
 
 

@@ -47,23 +47,25 @@ def read_groups(path: Path) -> dict[int, int]:
     """Person → group, groups counted from 0. Lines that share a person are one group; a line with one number (some
     files begin with a count) is not a group."""
     group: dict[int, int] = {}
+    people: dict[int, list[int]] = {}
     for number, line in zip(*reversed(data_lines(read_text(path))), strict=True):
         members = numbers(line)
         if not members or not all(map(is_whole, members)):
             raise BadInput(f"{path}:{number}: expected the numbers of people who walk together, got {line!r:.60}")
         if len(members) > 1:
-            _join_group(group, [int(member) for member in members])
+            _join_group(group, people, [int(member) for member in members], number)
     order = {old: new for new, old in enumerate(dict.fromkeys(group.values()))}
     return {person: order[old] for person, old in group.items()}
 
 
-def _join_group(group: dict[int, int], members: list[int]) -> None:
+def _join_group(group: dict[int, int], people: dict[int, list[int]], members: list[int], new: int) -> None:
+    """The largest of the groups that are joined keeps its number; ``people`` has the members of each."""
     touched = {group[member] for member in members if member in group}
-    target = min(touched, default=max(group.values(), default=-1) + 1)
-    for person, old in group.items():
-        if old in touched:
-            group[person] = target
-    group.update(dict.fromkeys(members, target))
+    target = max(touched, key=lambda each: len(people[each]), default=new)
+    joined = [person for each in touched - {target} for person in people.pop(each)]
+    joined += [member for member in dict.fromkeys(members) if member not in group]
+    group.update(dict.fromkeys(joined, target))
+    people.setdefault(target, []).extend(joined)
 
 
 def groups_beside(path: Path) -> dict[int, int]:

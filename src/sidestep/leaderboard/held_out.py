@@ -4,6 +4,7 @@ suite and the number of seeds. At the end they reveal the secret, and everybody 
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ LEAST_BYTES = 16
 MOST_BYTES = 4096
 MOST_SEEDS = 10_000
 SEED_BITS = 48
+SUITE = re.compile(r"[^\x00-\x1f\ud800-\udfff]{1,200}")
+COMMITMENT = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,17 @@ def read_secret(path: Path, make: bool = False) -> bytes:
 def read_commitment(path: Path, secret: bytes | None = None) -> HeldOut:
     """Read a commitment written by ``sidestep board seeds --out``; the matching ``secret`` reveals the seeds."""
     document = read_json(path, "commitment")
-    try:
-        suite, count, commitment = (document[key] for key in ("suite", "count", "commitment"))
-        known = isinstance(suite, str) and isinstance(count, int) and len(bytes.fromhex(commitment)) == 32
-    except (LookupError, TypeError, ValueError):
-        known = False
-    if not known:
+    suite, count, commitment = (
+        document.get(key) if isinstance(document, dict) else None for key in ("suite", "count", "commitment")
+    )
+    if not (
+        isinstance(suite, str)
+        and SUITE.fullmatch(suite)
+        and type(count) is int
+        and 1 <= count <= MOST_SEEDS
+        and isinstance(commitment, str)
+        and COMMITMENT.fullmatch(commitment)
+    ):
         raise BadInput(f"{path}: not a commitment to seeds; `sidestep board seeds --out {path}` writes one")
     if secret is not None and (found := draw_seeds(secret, suite, count)).commitment == commitment:
         return found

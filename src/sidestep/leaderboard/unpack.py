@@ -27,7 +27,9 @@ from sidestep.runs.finished import FinishedRun
 from sidestep.runs.folder import RESULTS_FILE, RUN_FILE, safe_name
 
 ZIP_BEGINS = b"PK\x03\x04"
-MOST_MEMBERS = 2_000_000
+MOST_DIRECTORY_BYTES = 1 << 26
+"""Size of the list of members, some 600,000 of them: Python reads it whole, into ten times as much memory."""
+MOST_MEMBERS = 1_000_000
 MOST_RECORD_BYTES = 1 << 30
 MOST_RESULTS_BYTES = 1 << 36
 MOST_SUMS_BYTES = 1 << 29
@@ -79,6 +81,7 @@ def unpacked(path: Path) -> Iterator[Pack]:
     with tempfile.TemporaryDirectory(prefix="sidestep-pack-") as temporary:
         folder = Path(temporary) / name
         try:
+            _check_directory(path)
             with zipfile.ZipFile(path) as archive:
                 members = _checked_members(archive, path)
                 _check_space(members, folder.parent, path)
@@ -102,6 +105,30 @@ def opened_runs(paths: Sequence[Path]) -> Iterator[list[FinishedRun]]:
             FinishedRun(stack.enter_context(unpacked(path)).folder if is_pack(path) else path, shown=path)
             for path in paths
         ]
+
+
+END, LARGE_PLACE, LARGE_END = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
+END_BYTES, PLACE_BYTES = 22, 20
+
+
+def _check_directory(path: Path) -> None:
+    """BadInput if the list of members is too long (ZIP specification, 4.3.14 to 4.3.16: the end of the central
+    directory). ``zipfile`` refuses a file whose end is not found."""
+    with path.open("rb") as file:
+        start = max(0, path.stat().st_size - END_BYTES - 0xFFFF)
+        file.seek(start)
+        tail = file.read()
+        at = tail.rfind(END)
+        if at < 0 or len(tail) < at + END_BYTES:
+            return
+        (size,) = struct.unpack_from("<I", tail, at + 12)
+        place = at - PLACE_BYTES
+        if place >= 0 and tail.startswith(LARGE_PLACE, place):
+            file.seek(min(struct.unpack_from("<Q", tail, place + 8)[0], path.stat().st_size))
+            end = file.read(48)
+            size = struct.unpack_from("<Q", end, 40)[0] if end.startswith(LARGE_END) and len(end) == 48 else size
+    if size > MOST_DIRECTORY_BYTES:
+        raise BadInput(f"{path}: a list of members of {size:,} bytes, at most {MOST_DIRECTORY_BYTES:,} are read")
 
 
 def _checked_members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:

@@ -10,6 +10,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from sidestep._util.hdf5 import check_packing, find_item, read_attribute
 from sidestep.errors import BadInput, UnknownName
 from sidestep.learning.demonstration_layout import (
     BATCH,
@@ -177,9 +178,10 @@ class Demonstrations:
         if name not in group:
             there = ", ".join(list(group)[:16]) or "nothing"
             raise BadInput(f"{place}: missing (found: {there}); every branch needs {', '.join(FIELDS)}")
-        dataset = group[name] if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
-        if not isinstance(dataset, h5py.Dataset) or dataset.is_virtual or dataset.external:
+        dataset = find_item(group, name)
+        if not isinstance(dataset, h5py.Dataset):
             raise BadInput(f"{place}: not a dataset that is stored in this file; copy the data into it")
+        check_packing(dataset, place)
         return dataset
 
     def _check_branch(self, branch: int) -> int:
@@ -223,7 +225,7 @@ class Demonstrations:
         largest = np.zeros(3)
         for branch, group in self._groups.items():
             if group is not None:
-                stored = group["rot_t"].attrs.get("order")
+                stored = read_attribute(group["rot_t"], "order")
                 if stored in (ROTATION, ROTATION_README):
                     return str(stored)
                 angles = np.abs(group["rot_t"][: self.frames[branch]])
@@ -234,7 +236,7 @@ class Demonstrations:
         """The stored attribute; files that name their order of angles but not this are Sidestep's older ones."""
         groups = [group for group in self._groups.values() if group is not None]
         for group in groups:
-            stored = group["mea_t"].attrs.get("inputs")
+            stored = read_attribute(group["mea_t"], "inputs")
             if stored is not None:
                 if stored not in range(1, INPUTS + 1):
                     raise BadInput(
@@ -246,8 +248,8 @@ class Demonstrations:
 
     def _find_weathers(self) -> tuple[str, ...]:
         for group in self._groups.values():
-            names = () if group is None else group["weather"].attrs.get("names", ())
-            if len(names):
+            names = None if group is None else read_attribute(group["weather"], "names")
+            if names is not None and len(names):
                 return tuple(str(name)[:40] for name in names)
         return ()
 

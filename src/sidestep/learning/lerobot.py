@@ -365,11 +365,11 @@ def _decode(path: Path) -> Iterator[Array]:
     try:
         with av.open(str(path)) as container:
             for frame in container.decode(video=0):
+                if (frame.height, frame.width) != FIELDS["img_t"].shape[:2]:
+                    raise BadInput(f"{path}: has pictures of {frame.width} × {frame.height}, not 200 × 88")
                 picture: Array = frame.to_ndarray(format="rgb24")
-                if picture.shape != FIELDS["img_t"].shape:
-                    raise BadInput(f"{path}: has pictures of {picture.shape[1]} × {picture.shape[0]}, not 200 × 88")
                 yield picture
-    except (av.FFmpegError, OSError, IndexError) as error:
+    except (av.FFmpegError, OSError, IndexError, ValueError, EOFError, MemoryError) as error:
         raise BadInput(f"{path}: not a film that can be read ({error!s:.120}); copy the dataset again") from None
 
 

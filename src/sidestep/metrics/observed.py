@@ -12,6 +12,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from sidestep._util.reading import parse_json
+from sidestep.errors import BadInput
 from sidestep.metrics.unknown import NOTE
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.sensors import PedestrianSensing, Sensors
@@ -57,7 +59,10 @@ def parse_observed(texts: Iterable[str]) -> Observed | None:
     for text in dict.fromkeys(texts):
         if not text:
             return None
-        for need, limits in json.loads(text).items():
+        document = parse_json(text, "the column observes of a table of results")
+        if not isinstance(document, dict):
+            raise BadInput(f"the column observes of a table of results: expected keys and values, got {text!r:.80}")
+        for need, limits in document.items():
             found.setdefault(str(need), {})[str(limits)] = None
     return {need: " or ".join(filter(None, limits)) for need, limits in found.items()}
 

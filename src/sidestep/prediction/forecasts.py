@@ -9,6 +9,7 @@ import numpy as np
 
 from sidestep import registry
 from sidestep._util import exact
+from sidestep._util.reading import is_file
 from sidestep._util.writing import atomic
 from sidestep.errors import BadInput, describe_error
 from sidestep.interfaces import MomentPredictor, Predictor, PredictorMembers
@@ -24,6 +25,8 @@ FAR_M = 6.0
 """Farther from where people get straight on than they turn in a second."""
 ASIDE_M = 2.0
 """At the first horizon, at least half of a set of forecasts is nearer than this to straight on in the world frame."""
+COLUMNS = ("frame", "horizons_s", "paths", "weights", "covariances")
+MOST_HORIZONS = 1000
 LARGEST = 1e9
 """Numbers of a file beyond this are no positions in metres, nor squares of their errors."""
 
@@ -79,7 +82,7 @@ def read_forecast(path: Path, samples: Samples) -> Forecast:
     ``BadInput``, with the clip, track and frame, for a sample without a row, a number that is not finite, a covariance
     that is not positive definite, or weights that do not sum to 1; and for forecasts of another data set.
     """
-    kind, columns = _read_columns(path, samples.data.digest)
+    kind, columns = _read_columns(path, samples)
     frames = columns["frame"]
     if len(np.unique(frames)) != len(frames):
         values, counts = np.unique(frames, return_counts=True)
@@ -92,11 +95,12 @@ def read_forecast(path: Path, samples: Samples) -> Forecast:
     if missing.any():
         place = _place(samples, int(samples.frame[np.argmax(missing)]))
         raise BadInput(f"{path}: no forecast for {place} ({int(missing.sum())} of {len(samples)} samples have none)")
-    chosen = {name: columns[name][found] for name in columns if name not in ("frame", "horizons_s")}
+    chosen = {name: columns.pop(name)[found] for name in list(columns) if name not in ("frame", "horizons_s")}
     _check_rows(path, samples, chosen)
     horizons_s = columns["horizons_s"]
     if horizons_s.shape != samples.horizons_s.shape or not np.allclose(horizons_s, samples.horizons_s, atol=1e-6):
-        raise BadInput(f"{path}: horizons {horizons_s.tolist()} s; expected {samples.horizons_s.tolist()} s")
+        stated = ", ".join(f"{each:g}" for each in horizons_s.ravel()[:8].tolist())
+        raise BadInput(f"{path}: horizons [{stated}] s; expected {samples.horizons_s.tolist()} s")
     if kind == "samples":
         forecast: Forecast = SampleForecast(samples.horizons_s, chosen["paths"], chosen["weights"])
     else:
@@ -105,34 +109,31 @@ def read_forecast(path: Path, samples: Samples) -> Forecast:
     return forecast
 
 
-def _read_columns(path: Path, digest: str) -> tuple[str, dict[str, FloatArray]]:
+def _read_columns(path: Path, samples: Samples) -> tuple[str, dict[str, FloatArray]]:
+    """Kind and columns of a file; nothing is unpacked before its shape and its size are known to fit."""
     import h5py
 
+    from sidestep._util.hdf5_probe import probe_hdf5
+
+    if not is_file(path):
+        raise BadInput(f"{path}: no such file; give the path of a file of forecasts")
+    probe_hdf5(path, COLUMNS)
     try:
         with h5py.File(path, "r") as file:
-            if _text(file.attrs, "format") != FORMAT:
-                raise BadInput(f"{path}: not a forecast file; its attribute `format` must be {FORMAT!r}")
-            _check_data(path, file.attrs, digest)
-            kind = _text(file.attrs, "kind")
-            if kind not in ("samples", "mixture"):
-                raise BadInput(f"{path}: kind is {kind!r}; it must be 'samples' or 'mixture'")
-            names = ["frame", "horizons_s", "paths", "weights", *(["covariances"] if kind == "mixture" else [])]
+            kind = _check_about(path, file, samples.data.digest)
+            names = COLUMNS if kind == "mixture" else COLUMNS[:-1]
             absent = [name for name in names if name not in file]
             if absent:
                 raise BadInput(f"{path}: the dataset {absent[0]!r} is missing")
-            columns = {name: _numbers(path, name, file.get(name)) for name in names}
-    except (OSError, KeyError) as error:
-        raise BadInput(f"{path}: cannot be read as HDF5: {error}") from None
+            items = {name: _numeric(path, name, file) for name in names}
+            _check_shapes(path, items, len(samples.data.position))
+            columns = _unpacked(path, items)
+    except BadInput:
+        raise
+    except Exception as error:  # h5py has a dozen ways to say it
+        first = (str(error) or type(error).__name__).splitlines()[0]
+        raise BadInput(f"{path}: cannot be read as HDF5: {first[:200]}; write it again") from None
     frames = columns["frame"]
-    if frames.ndim != 1:
-        raise BadInput(f"{path}: frame: not one column; it must be the numbers of frames of the data set")
-    rows, horizons = len(frames), len(np.atleast_1d(columns["horizons_s"]))
-    paths = columns["paths"].shape
-    if len(paths) != 4 or paths[0] != rows or paths[1] < 1 or paths[2:] != (horizons, 2):
-        raise BadInput(f"{path}: paths has shape {paths}; expected ({rows}, alternatives, {horizons}, 2)")
-    for name, shape in (("weights", paths[:2]), ("covariances", (*paths, 2))):
-        if name in columns and columns[name].shape != shape:
-            raise BadInput(f"{path}: {name} has shape {columns[name].shape}; expected {shape}")
     whole = (np.abs(frames) < LARGEST) & (frames == np.rint(frames))
     if not whole.all():
         wrong = f"row {int(np.argmin(whole))} is {frames[np.argmin(whole)]}"
@@ -140,9 +141,47 @@ def _read_columns(path: Path, digest: str) -> tuple[str, dict[str, FloatArray]]:
     return kind, {**columns, "frame": frames.astype(np.int64)}
 
 
-def _check_data(path: Path, attributes: Any, digest: str) -> None:
+def _check_about(path: Path, file: Any, digest: str) -> str:
+    """The kind of forecasts in a file; ``BadInput`` unless its attributes fit."""
+    if _text(file, "format") != FORMAT:
+        raise BadInput(f"{path}: not a forecast file; its attribute `format` must be {FORMAT!r}")
+    _check_data(path, file, digest)
+    kind = _text(file, "kind")
+    if kind not in ("samples", "mixture"):
+        raise BadInput(f"{path}: kind is {kind[:40]!r}; it must be 'samples' or 'mixture'")
+    return kind
+
+
+def _check_shapes(path: Path, items: dict[str, Any], frames_of_data: int) -> None:
+    if items["frame"].ndim != 1:
+        raise BadInput(f"{path}: frame: not one column; it must be the numbers of frames of the data set")
+    rows, horizons = len(items["frame"]), items["horizons_s"].size
+    if rows > frames_of_data:
+        raise BadInput(f"{path}: {rows:,} rows, but the data set has {frames_of_data:,} frames; write a row for each")
+    if items["horizons_s"].size > MOST_HORIZONS:
+        raise BadInput(f"{path}: {items['horizons_s'].size:,} horizons, at most {MOST_HORIZONS} are read")
+    paths = items["paths"].shape
+    if len(paths) != 4 or paths[0] != rows or paths[1] < 1 or paths[2:] != (horizons, 2):
+        raise BadInput(f"{path}: paths has shape {paths}; expected ({rows}, alternatives, {horizons}, 2)")
+    for name, shape in (("weights", paths[:2]), ("covariances", (*paths, 2))):
+        if name in items and items[name].shape != shape:
+            raise BadInput(f"{path}: {name} has shape {items[name].shape}; expected {shape}")
+
+
+def _unpacked(path: Path, items: dict[str, Any]) -> dict[str, FloatArray]:
+    from sidestep._util.hdf5 import Hdf5Room
+
+    room = Hdf5Room(path)
+    for item in items.values():
+        room.take(item, np.dtype(np.float64).itemsize)
+    return {name: np.asarray(item[()], np.float64) for name, item in items.items()}
+
+
+def _check_data(path: Path, file: Any, digest: str) -> None:
     """``BadInput`` unless a file is of this version and its forecasts are of the data set with ``digest``."""
-    version, made_for = attributes.get("version"), _text(attributes, "data")
+    from sidestep._util.hdf5 import read_attribute
+
+    version, made_for = read_attribute(file, "version"), _text(file, "data")
     remedy = f"the attribute `data` must be the digest of the data set, {digest} (`sidestep predict info` shows it)"
     is_first = isinstance(version, int | np.integer) and int(version) == 1
     if not isinstance(version, int | np.integer) or int(version) != VERSION:
@@ -157,20 +196,29 @@ def _check_data(path: Path, attributes: Any, digest: str) -> None:
         )
 
 
-def _text(attributes: Any, name: str) -> str:
+def _text(file: Any, name: str) -> str:
     """An attribute that is text, of variable or fixed length; empty for anything else."""
-    value = attributes.get(name)
+    from sidestep._util.hdf5 import read_attribute
+
+    value = read_attribute(file, name)
     value = value.decode("ascii", "replace") if isinstance(value, bytes) else value
     return value[:200] if isinstance(value, str) else ""
 
 
-def _numbers(path: Path, name: str, item: Any) -> FloatArray:
-    """The numbers of a dataset."""
+def _numeric(path: Path, name: str, file: Any) -> Any:
+    """A dataset of numbers in the file itself."""
+    from sidestep._util.hdf5 import find_item
+
+    item = find_item(file, name)
     kind = getattr(getattr(item, "dtype", None), "kind", "")
     if kind not in "iuf" or not kind or item.shape is None:
-        what = "it is a broken link" if item is None else f"its type is {getattr(item, 'dtype', 'a group')}"
+        what = (
+            "it is a broken link, or one to elsewhere"
+            if item is None
+            else f"its type is {str(getattr(item, 'dtype', 'a group'))[:80]}"
+        )
         raise BadInput(f"{path}: {name} holds no numbers ({what})")
-    return np.asarray(item[()], np.float64)
+    return item
 
 
 def _check_frame(forecast: Forecast, samples: Samples, where: str) -> None:

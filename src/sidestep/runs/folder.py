@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import islice
+from math import isfinite
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -28,13 +29,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
-from sidestep._util.reading import parse_json, read_text
+from sidestep._util.reading import is_file, parse_json, read_text
 from sidestep._util.writing import CannotWrite, sweep, whole_file, write_whole
 from sidestep.errors import BadInput
 from sidestep.metrics.score import EpisodeScores
 from sidestep.runs.plan import Plan, extend
 from sidestep.runs.provenance import PACKAGE, describe_machine, source_commit
+from sidestep.runs.results_table import ResultsFile
 from sidestep.types.base import FloatArray
+from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 from sidestep.version import __version__
 
@@ -131,8 +134,8 @@ def _who_runs(folder: Path) -> str:
     try:
         owner = json.loads((folder / OWNER_FILE).read_bytes())
         age = time.time() - datetime.fromisoformat(owner["started"]).timestamp()
-        whose = f"process {int(owner['pid'])} on {owner['host']}, started {_duration(age)} ago"
-    except (OSError, ValueError, KeyError, TypeError):
+        whose = f"process {int(owner['pid'])} on {owner['host']!s:.80}, started {_duration(age)} ago"
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         whose = "it has just begun"
     return f"another run is under way in it ({whose})"
 
@@ -303,6 +306,7 @@ LATER_COLUMNS = {
     "error": "", "traceback": "",
 }  # fmt: skip
 """Columns that tables of older versions lack, and what stands for them."""
+OUTCOMES = frozenset(each.value for each in Outcome)
 EPISODES_AT_ONCE = 200
 """Number of episodes that are rows of Python objects together: these take a hundred times the space of the file."""
 ROWS_AT_ONCE = 1 << 14
@@ -409,43 +413,54 @@ def _table(episodes: list[EpisodeScores], run: str, schema: pa.Schema) -> pa.Tab
 
 def load_results(path: Path) -> tuple[list[EpisodeScores], str]:
     """The episodes of a table in its order, and its dialect."""
-    try:
-        file = pq.ParquetFile(path, pre_buffer=False)
-    except FileNotFoundError:
-        raise BadInput(
-            f"{path}: no results yet; `sidestep run` or `sidestep score {path.parent}` writes them"
-        ) from None
-    except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"{path}: cannot be read ({error}); `sidestep score {path.parent}` writes it again") from error
-    with file:
-        missing = [name for name in SCHEMA.names if name not in {*file.schema_arrow.names, *LATER_COLUMNS}]
-        if missing:
-            raise BadInput(f"{path}: not a table of results, it has no column {missing[0]!r}")
-        dialect = (file.schema_arrow.metadata or {}).get(b"sidestep.dialect", b"paper").decode()
-        try:
-            return list(_read_episodes(file)), dialect
-        except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-            raise BadInput(
-                f"{path}: cannot be read ({error}); `sidestep score {path.parent}` writes it again"
-            ) from error
+    with open_results(path) as table:
+        return list(_read_episodes(table)), table.dialect("paper")
 
 
-def _read_episodes(file: pq.ParquetFile) -> Iterator[EpisodeScores]:
+def open_results(path: Path) -> ResultsFile:
+    """A table of results, its size and its columns checked."""
+    if not is_file(path):
+        raise BadInput(f"{path}: no results yet; `sidestep run` or `sidestep score {path.parent}` writes them")
+    return ResultsFile(path, SCHEMA, LATER_COLUMNS)
+
+
+def _read_episodes(table: ResultsFile) -> Iterator[EpisodeScores]:
     """The rows of one episode follow each other."""
     key: tuple[str, ...] = ()
     episode: EpisodeScores | None = None
     metrics: dict[str, MetricResult] = {}
-    for batch in file.iter_batches(ROWS_AT_ONCE, use_threads=False):
-        for row in batch.to_pylist():
-            its = (row["policy"], row["scenario"], str(row["seed"]))
+    count = 0
+    for columns in table.batches(ROWS_AT_ONCE):
+        keys = zip(columns["policy"], columns["scenario"], columns["seed"], strict=True)
+        results = zip(*(columns[name] for name in ("metric", "value", "valid", "reason", "unit")), strict=True)
+        for row, (its, result) in enumerate(zip(keys, results, strict=True)):
             if its != key:
                 if episode is not None:
                     yield replace(episode, metrics=PackedMetrics(metrics))
-                fields = {name: row.get(name, LATER_COLUMNS.get(name)) for name in EPISODE_COLUMNS}
-                key, episode, metrics = its, EpisodeScores(**fields, metrics={}), {}
-            if row["valid"]:
-                metrics[row["metric"]] = MetricResult(row["value"], row["unit"])
-            else:
-                metrics[row["metric"]] = MetricResult.invalid(row["unit"], row["reason"])
+                count += 1
+                if count > table.most_episodes:
+                    raise BadInput(f"{table.path}: more than {count - 1:,} episodes, too many for the size of the file")
+                key, episode, metrics = its, _episode_in(columns, row, table.path), {}
+            metrics[result[0]] = _metric_in(result, table.path)
     if episode is not None:
         yield replace(episode, metrics=PackedMetrics(metrics))
+
+
+def _episode_in(columns: Mapping[str, list[Any]], row: int, path: Path) -> EpisodeScores:
+    fields: dict[str, Any] = {
+        name: columns[name][row] if name in columns else LATER_COLUMNS[name] for name in EPISODE_COLUMNS
+    }
+    if fields["outcome"] not in OUTCOMES:
+        raise BadInput(
+            f"{path}: {fields['outcome'][:80]!r} is no outcome; `sidestep score {path.parent}` writes it again"
+        )
+    return EpisodeScores(**fields, metrics={})
+
+
+def _metric_in(result: tuple[str, float | None, bool, str, str], path: Path) -> MetricResult:
+    name, value, valid, reason, unit = result
+    if (valid and (value is None or not isfinite(value))) or (not valid and not reason):
+        raise BadInput(
+            f"{path}: {name[:80]!r} has neither a value nor a reason; `sidestep score {path.parent}` writes it again"
+        )
+    return MetricResult(float(value or 0.0), unit) if valid else MetricResult.invalid(unit, reason)

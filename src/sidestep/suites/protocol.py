@@ -198,7 +198,7 @@ class ProtocolSuite(OptionSuite):
             scene=self.protocol.scene,
             robots=(_drive_along(path, self.options.robot or self.protocol.robot),),
             events=(person,),
-            rules=Rules(step_s=STEP_S, control_every=CONTROL_EVERY, time_limit_s=scenario.time_limit_s),
+            rules=_rules(scenario, f"{self.name}: {name}"),
             sensors=Sensors.parse({"pedestrians": {"occlusion": True}}, self.name),
             tags=(kind, place, role.name),
             notes={
@@ -212,6 +212,11 @@ class ProtocolSuite(OptionSuite):
                 "mark": list(_point_along(path, person.start_m)),
             },
         )
+
+
+def _rules(scenario: ProtocolScenario, where: str) -> Rules:
+    steps = {"step_s": STEP_S, "control_every": CONTROL_EVERY}
+    return Rules.parse({**steps, "time_limit_s": scenario.time_limit_s}, where)
 
 
 def _event(scenario: ProtocolScenario, location: ProtocolLocation, role: Role, speed: float | None) -> dict[str, Any]:
@@ -248,6 +253,7 @@ def parse_protocol(data: dict[Any, Any], path: Path) -> ProtocolSuite:
     mistakes in the settings of people are reported."""
     protocol = Protocol.parse(data, str(path))
     for name, scenario in protocol.scenarios.items():
+        _rules(scenario, f"{path}: scenarios.{name}")
         for place, location in scenario.locations.items():
             for role in ROLES.values():
                 Enacting.parse(

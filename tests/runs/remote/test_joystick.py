@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -18,7 +19,8 @@ import pytest
 from sidestep.errors import BadInput
 from sidestep.records import load_record
 from sidestep.runs.episode import why_not_built
-from sidestep.runs.remote.joystick import JoystickHost, JoystickSockets
+from sidestep.runs.remote.joystick import JoystickHost
+from sidestep.runs.remote.joystick_sockets import JoystickSockets
 from sidestep.runs.remote.joystick_state import NEVER_S, MapFrame, traversible
 from sidestep.runs.verify import verify_run
 from sidestep.scenes.compile import compile_scene
@@ -31,11 +33,22 @@ from tests.runs.remote.worlds import Client, Served, run_host
 
 
 def serve_joystick(
-    client: JoystickClient | Any, prefix: Path, suite: Path, out: Path, dynamics: str = "holonomic", **options: Any
+    client: JoystickClient | Any,
+    prefix: Path,
+    suite: Path,
+    out: Path,
+    dynamics: str = "holonomic",
+    reconnect_s: float = 1.0,
+    **options: Any,
 ) -> Served:
     said: list[str] = []
     host = JoystickHost(
-        str(prefix), name="theirs", dynamics=dynamics, reason_not_built=why_not_built, reconnect_s=1.0, say=said.append
+        str(prefix),
+        name="theirs",
+        dynamics=dynamics,
+        reason_not_built=why_not_built,
+        reconnect_s=reconnect_s,
+        say=said.append,
     )
     running = Client(client.run if isinstance(client, JoystickClient) else client)
     result = run_host(host, suite, out, **options)
@@ -271,10 +284,97 @@ def test_a_client_that_dies_may_start_again(prefix: Path, suite: Path, tmp_path:
     assert "started again" in served.errors[0]
 
 
+class Killed(Exception):
+    pass
+
+
+def killed(client: JoystickClient, robot: list[float], step: float) -> Any:
+    """In the middle of the second episode, with messages on their way."""
+    if len(client.metadata) == 2 and len(client.states) > 5:
+        for text in ("sense", '{"j_input": [[9, 9, 0, 0]]}', "sense"):
+            client.say(text)
+        raise Killed
+    return one_position(client, robot, step)
+
+
+def return_after(pause_s: float, prefix: Path, suite: Path, out: Path, **options: Any) -> tuple[Served, JoystickClient]:
+    """A client dies and starts again. The file that it listened at stays, as after a kill."""
+    again = JoystickClient(str(prefix), one_position, removes_file=True)
+
+    def run() -> None:
+        first = JoystickClient(str(prefix), killed)
+        with pytest.raises(Killed):
+            first.run()
+        first.listener.close()
+        time.sleep(pause_s)
+        again.run()
+
+    return serve_joystick(run, prefix, suite, out, **options), again
+
+
+RETURNS = (0.0, 0.4, 1.0, 2.4)
+"""After 0, 2, 5 and 12 s, with limits and waits that are a fifth of the usual ones."""
+
+
+def check_return(pause_s: float, prefix: Path, suite: Path, out: Path) -> None:
+    served, again = return_after(pause_s, prefix, suite, out, act_limit_s=0.6, reconnect_s=6.0)
+    assert served.client.error is None, served.client.error
+    assert again.episodes[-1] == "round"
+    assert [world["episode_name"] for world in again.metadata] == again.episodes
+    assert again.causes == ["Success"] * len(again.episodes)
+    assert served.outcomes == ["success", "policy_error", "success"], served.errors
+
+
+@pytest.mark.parametrize("pause_s", RETURNS)
+def test_a_client_that_returns_hears_nothing_of_the_old_episode(
+    pause_s: float, prefix: Path, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its state, nor that it is over, nor what the next one begins with: the first message is the answer to
+    its greeting, the second the names of the episodes."""
+    monkeypatch.setattr("sidestep.runs.remote.joystick_sockets.SEND_S", 2.0)
+    check_return(pause_s, prefix, suite, tmp_path / "run")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("pause_s", RETURNS)
+def test_six_of_six_returns(pause_s: float, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sidestep.runs.remote.joystick_sockets.SEND_S", 2.0)
+    for number in range(6):
+        check_return(pause_s, tmp_path / f"joy{number}", suite, tmp_path / f"run{number}")
+
+
+def test_a_client_whose_place_was_taken_is_not_heard(
+    prefix: Path, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was only stopped, and goes on after another process has greeted."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        pytest.skip("this system does not tell processes apart")
+    monkeypatch.setattr("sidestep.runs.remote.joystick_sockets.SEND_S", 2.0)
+    wires = JoystickSockets(str(prefix))
+    program = [sys.executable, joystick_client.__file__, str(prefix), "1", "7", "0"]
+    greets = subprocess.Popen(program)
+    wires.shake_hands(time.monotonic() + 10)
+    wires.send(json.dumps({"episodes": ["start 0"]}), time.monotonic() + 10)
+    assert greets.wait(10) == 0
+    threading.Thread(target=JoystickClient(str(prefix), one_position, removes_file=True).shake_hands).start()
+    wires.forget_client()
+    wires.shake_hands(time.monotonic() + 10)
+    say = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.sendall(b'sense')"
+    other = subprocess.Popen([sys.executable, "-c", say, wires.here])
+    wires._replaced.add(other.pid)
+    with pytest.raises(TimeoutError):
+        wires.receive(time.monotonic() + 2.0)
+    other.wait()  # hung up on
+    subprocess.run([sys.executable, "-c", say, wires.here], check=True)
+    assert wires.receive(time.monotonic() + 2.0) == "sense"
+    assert greets.pid in wires._replaced
+    wires.close()
+
+
 def test_a_client_that_stays_away_costs_all_that_is_left(
     prefix: Path, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sidestep.runs.remote.joystick.SEND_S", 0.3)
+    monkeypatch.setattr("sidestep.runs.remote.joystick_sockets.SEND_S", 0.3)
 
     def run() -> None:
         client = JoystickClient(str(prefix), one_position)

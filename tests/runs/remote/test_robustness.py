@@ -114,6 +114,23 @@ def test_a_client_that_dies_in_an_episode_may_come_back(suite: Path, tmp_path: P
     assert len(served.client.value) == 2
 
 
+@pytest.mark.parametrize("pause_s", [0.0, 0.3, 0.8])
+def test_who_returns_hears_nothing_of_the_old_episode(pause_s: float, suite: Path, tmp_path: Path) -> None:
+    """A session is a connection: what was meant for one that broke is sent to nobody."""
+    heard: list[str] = []
+
+    def client(address: str) -> None:
+        first_sense(address).close()
+        time.sleep(pause_s)
+        again = Connection(connect(Address.parse(address)), 10**8, strict=False)
+        again.send(HELLO)
+        heard.extend(again.receive(10)["type"] for _ in range(3))
+        again.close()
+
+    serve_to(client, suite, tmp_path / "run", act_limit_s=0.2, host_options={"reconnect_s": 1.5})
+    assert heard == ["hello", "episodes", "episode"]
+
+
 def test_a_client_that_stays_away_costs_all_that_is_left(suite: Path, tmp_path: Path) -> None:
     started = time.monotonic()
     served = serve_to(

@@ -13,6 +13,8 @@ from typing import Any, get_args
 import h5py
 import numpy as np
 
+from sidestep._util.hdf5 import Hdf5Room, find_item, read_attribute
+from sidestep._util.hdf5_probe import probe_hdf5
 from sidestep._util.reading import is_file
 from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
@@ -22,11 +24,9 @@ from sidestep.types.interactions import FRAME_COLUMNS, TRACK_COLUMNS, Clip, Grou
 FORMAT = "sidestep-interactions"
 VERSION = 1
 BLOCK = 512
+GROUPS = ("frames", "tracks", "clips", "grounds")
 MARK = b"sidestep-interactions sha256 "
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-LEAST_BYTES = 1 << 26
-BYTES_PER_BYTE = 1024
-"""A file of b bytes is unpacked to at most ``BYTES_PER_BYTE`` b bytes, or ``LEAST_BYTES`` if that is more."""
 _TEXT = h5py.string_dtype("utf-8")
 _NAMES = ("name", "place", "origin", "driver")
 _NUMBERS: dict[str, type[np.generic]] = {"length": np.float64, "width": np.float64, "ground": np.int32}
@@ -75,14 +75,17 @@ def _digest(file: Any) -> bytes:
 
 
 def _check_seal(path: Path) -> None:
-    """``BadInput`` for a file that does not match its checksum. A file of another program may have none."""
+    """``BadInput`` for a file that does not match its checksum. A file of another program may have none: it is tried
+    in a process of its own."""
     with path.open("rb") as file:
         head = file.read(BLOCK)
         if head.startswith(MARK):
             if head[len(MARK) :].rstrip(b"\0") != _digest(file):
                 raise BadInput(f"{path}: damaged, its checksum does not match; write it again")
-        elif not head.startswith(SIGNATURE):
-            raise BadInput(f"{path}: not a file of interactions, or a damaged one (no HDF5 file); write it again")
+            return
+    if not head.startswith(SIGNATURE):
+        raise BadInput(f"{path}: not a file of interactions, or a damaged one (no HDF5 file); write it again")
+    probe_hdf5(path, GROUPS)
 
 
 def _put(file: Any, name: str, values: Any, dtype: Any = None) -> Any:
@@ -109,13 +112,13 @@ def read_interactions(path: Path | str) -> Interactions:
 class _Reader:
     def __init__(self, path: Path, file: Any) -> None:
         self.path, self.file = path, file
-        self.room = max(LEAST_BYTES, BYTES_PER_BYTE * path.stat().st_size)
+        self.room = Hdf5Room(path)
 
     def interactions(self) -> Interactions:
         self._check_version()
         frames = {name: self.array(f"frames/{name}", dtype, shape) for name, (dtype, shape) in FRAME_COLUMNS.items()}
         tracks = {name: self.array(f"tracks/{name}", dtype, ()) for name, dtype in TRACK_COLUMNS.items()}
-        step_s = self.number(self.file.attrs, "step_s", "")
+        step_s = self.number(self.file, "step_s", "")
         try:
             return Interactions(step_s=step_s, **frames, **tracks, clips=self._clips(), grounds=self._grounds())
         except BadInput as error:
@@ -124,10 +127,9 @@ class _Reader:
             raise BadInput(f"{self.path}: {error}") from None
 
     def _check_version(self) -> None:
-        attributes = self.file.attrs
-        if attributes.get("format") != FORMAT:
+        if read_attribute(self.file, "format") != FORMAT:
             raise BadInput(f"{self.path}: an HDF5 file, but not one of interactions (its attribute format is missing)")
-        version = attributes.get("version")
+        version = read_attribute(self.file, "version")
         if not isinstance(version, int | np.integer) or not 1 <= version <= VERSION:
             raise BadInput(
                 f"{self.path}: version {str(version)[:40]} of the format is unknown (known: up to {VERSION}); "
@@ -136,7 +138,7 @@ class _Reader:
 
     def array(self, name: str, dtype: type[np.generic], shape: tuple[int, ...], rows: int | None = None) -> Any:
         """The array ``name``, one row per item; its type, its shape and its number of rows are checked."""
-        item = self.file.get(name)
+        item = find_item(self.file, name)
         if not isinstance(item, h5py.Dataset):
             raise BadInput(f"{self.path}: the field {name} is missing; write the file again")
         if item.dtype != np.dtype(dtype):
@@ -144,28 +146,22 @@ class _Reader:
         if len(item.shape) != 1 + len(shape) or item.shape[1:] != shape or rows not in (None, item.shape[0]):
             wanted = ("N" if rows is None else rows, *shape)
             raise BadInput(f"{self.path}: {name} has the shape {item.shape}, expected {wanted}")
-        self._take_room(name, item)
+        self.room.take(item)
         return item[...]
 
-    def _take_room(self, name: str, item: Any) -> None:
-        self.room -= item.size * item.dtype.itemsize
-        if self.room < 0:
-            raise BadInput(f"{self.path}: {name} states {item.size} values, too many for the size of the file")
-
-    def number(self, attributes: Any, name: str, of: str) -> float:
+    def number(self, item: Any, name: str, of: str) -> float:
         """A number among attributes."""
-        value = attributes.get(name)
+        value = read_attribute(item, name)
         if not isinstance(value, float | np.floating) or not np.isfinite(value):
             raise BadInput(f"{self.path}: {of}{' ' if of else ''}attribute {name} is {value}, expected a number")
         return float(value)
 
     def texts(self, name: str, rows: int) -> list[str]:
         """Names, one per clip."""
-        item = self.file.get(name)
+        item = find_item(self.file, name)
         if not isinstance(item, h5py.Dataset) or h5py.check_string_dtype(item.dtype) is None or item.shape != (rows,):
             raise BadInput(f"{self.path}: the field {name} is missing or does not hold {rows} texts")
-        self._take_room(name, item)
-        return [str(text) for text in item.asstr()[...]]
+        return self.room.texts(item)
 
     def _clips(self) -> tuple[Clip, ...]:
         stops = self.array("clips/path_stop", np.int64, ())
@@ -197,19 +193,19 @@ class _Reader:
         return text
 
     def _grounds(self) -> tuple[GroundMap, ...]:
-        group = self.file.get("grounds")
+        group = find_item(self.file, "grounds")
         if not isinstance(group, h5py.Group):
             raise BadInput(f"{self.path}: the group grounds is missing; write the file again")
         found = []
         for number in range(len(group)):
             name = f"grounds/{number}"
-            item = group.get(str(number))
+            item = find_item(group, str(number))
             if not isinstance(item, h5py.Dataset) or item.ndim != 2 or item.dtype != np.uint8:
                 raise BadInput(f"{self.path}: {name} is missing or not an array (ny, nx) of uint8")
-            self._take_room(name, item)
-            origin = np.asarray(item.attrs.get("origin"))
+            self.room.take(item)
+            origin = np.asarray(read_attribute(item, "origin"))
             if origin.shape != (2,) or origin.dtype.kind != "f" or not np.isfinite(origin).all():
                 raise BadInput(f"{self.path}: {name} attribute origin must be two numbers, m")
-            cell_m = self.number(item.attrs, "cell_m", name)
+            cell_m = self.number(item, "cell_m", name)
             found.append(GroundMap(item[...], (float(origin[0]), float(origin[1])), cell_m))
         return tuple(found)

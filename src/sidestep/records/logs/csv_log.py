@@ -8,6 +8,7 @@ Coordinates of a row that is not complete are left out and counted.
 from __future__ import annotations
 
 import csv
+import re
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -52,6 +53,7 @@ PEOPLE = frozenset({"person", "people", "pedestrian", "ped", "human", "agent", "
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 EMPTY = frozenset({"", "nan", "none", "null", "na", "n/a", "-"})
 LONGEST_LINE = 1 << 16
+GROUP = re.compile(r"-?[0-9]{1,18}")
 
 
 @dataclass
@@ -195,7 +197,7 @@ def _add_row(path: Path, line: int, row: list[str], places: Mapping[str, int], t
         body = table.bodies[cells.get("id", "")] = Rows({what: array("d") for what in values})
         body.kind = cells.get("kind", "").lower()
         group = cells.get("group", "")
-        body.group = int(group) if group.lstrip("-").isdigit() else -1
+        body.group = int(group) if GROUP.fullmatch(group) else -1
     for what, value in values.items():
         body.columns[what].append(value)
 
@@ -256,7 +258,7 @@ def choose_robots(path: Path, table: Table, tracks: Mapping[str, Track], wanted:
     if len(found) != 1:
         why = "several are robots" if found else "nothing says which body is the robot"
         raise BadInput(
-            f"{path}: {why}; give --robot ID, one of {', '.join(repr(name) for name in (found or ids)[:10])}, or "
+            f"{path}: {why}; give --robot ID, one of {', '.join(f'{name!r:.40}' for name in (found or ids)[:10])}, or "
             "--robot all"
         )
     return found

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sidestep._util.reading import is_file
+from sidestep._util.reading import check_parquet, is_file
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.records.lerobot_layout import FEATURES, read_description
 from sidestep.records.logs.drive import (
@@ -101,7 +101,7 @@ def find_columns(path: Path, features: Mapping[str, Any], given: Mapping[str, st
             raise BadInput(f"--columns {what}=…: no such quantity{did_you_mean(what, QUANTITIES)}")
         found[what] = _element(path, features, text)
     if not {"x", "y"} <= found.keys():
-        listed = ", ".join(f"{key} {_names(each) or each.get('shape')}" for key, each in features.items())[:800]
+        listed = ", ".join(f"{key} {_names(each) or each.get('shape')}" for key, each in features.items())[:400]
         raise BadInput(
             f"{path}: no feature has the robot's position; give --columns x=KEY[INDEX],y=KEY[INDEX]; features: {listed}"
         )
@@ -141,10 +141,9 @@ def _episodes(path: Path, keys: list[str]) -> Iterator[tuple[int, dict[str, Floa
     waiting: dict[int, list[dict[str, FloatArray]]] = {}
     for file in files:
         try:
-            with pq.ParquetFile(file) as opened:
-                if opened.metadata.num_rows > MOST_ROWS:
-                    raise BadInput(f"{file}: more than {MOST_ROWS:,} frames; split the dataset")
-                table = opened.read(columns=columns)
+            with pq.ParquetFile(file, pre_buffer=False) as opened:
+                check_parquet(opened.metadata, str(file), MOST_ROWS)
+                table = opened.read(columns=columns, use_threads=False)
             arrays = {name: _array(table[name]) for name in columns}
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             text = (str(error).splitlines() or [""])[0][:160]

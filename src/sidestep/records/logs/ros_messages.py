@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from sidestep._util.reading import is_file, is_folder, read_mapping
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.records.exports.mcap_file import fields as exported_fields
+from sidestep.records.logs.mcap_chunks import check_chunks
 
 DATA = Path(__file__).parent / "ros_messages.yaml"
 MCAP_MAGIC = b"\x89MCAP0\r\n"
@@ -86,7 +87,9 @@ def bag_files(path: Path) -> list[Path]:
             ordered = [path / Path(name).name for name in names]
             missing = next((each for each in ordered if not is_file(each)), None)
             if missing is not None:
-                raise BadInput(f"{missing}: metadata.yaml lists this file, and it is not there; copy the whole folder")
+                raise BadInput(
+                    f"{path}: metadata.yaml lists {missing.name!r:.200}, and it is not there; copy the whole folder"
+                )
             return ordered
     return found
 
@@ -110,6 +113,13 @@ def _decoders() -> Any:
     return DecoderFactory()
 
 
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep the parser of definitions from printing what it cannot parse: it may be anything."""
+    with redirect_stdout(None), redirect_stderr(None):
+        yield
+
+
 def damaged(path: Path, error: BaseException) -> BadInput:
     """What to say of a bag whose parser failed."""
     text = (str(error) or type(error).__name__).splitlines()[0][:160]
@@ -122,6 +132,7 @@ class McapBag:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._factory = _decoders()
+        check_chunks(path, LARGEST_MESSAGE)
         try:
             with path.open("rb") as file:
                 summary = self._reader(file).get_summary()
@@ -159,7 +170,8 @@ class McapBag:
             found = self._reader(file).iter_decoded_messages(topics=list(topics), log_time_order=False)
             while True:
                 try:
-                    schema, channel, message, decoded = next(found)
+                    with _silent():
+                        schema, channel, message, decoded = next(found)
                 except StopIteration:
                     return
                 except Exception as error:
@@ -220,7 +232,8 @@ class SqliteBag:
             )
         schema = Schema(number, text.encode(), "ros2msg", kind.replace("/", TYPE_SEPARATOR))
         try:
-            return self._factory.decoder_for("cdr", schema)
+            with _silent():
+                return self._factory.decoder_for("cdr", schema)
         except Exception as error:
             raise damaged(self._path, error) from error
 

@@ -76,7 +76,7 @@ def read_about(path: Path) -> str:
 
         with av.open(str(path)) as container:
             return str(container.metadata.get("comment", ""))
-    except (OSError, ImportError, ValueError):
+    except (OSError, ImportError, ValueError, EOFError, MemoryError, Image.DecompressionBombError):
         return ""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep._util.reading import read_glb
+from sidestep._util.reading import MOST_MESH_BYTES, is_file, read_glb
 from sidestep.errors import BadInput
 from sidestep.render.mesh import Material, Mesh, Scene3D, Semantic, join_meshes, vertex_normals
 from sidestep.render.scene.ground import PRIORITY, SEMANTIC
@@ -65,14 +65,18 @@ def load_environment(
 
 def _read(file: Path) -> list[tuple[Any, FloatArray]]:
     """Every geometry that has faces, with its place in the scene."""
-    if not file.is_file():
+    if not is_file(file):
         raise BadInput(f"{file}: no such file; give the path of a .glb, .gltf, .obj, .ply or .stl mesh")
+    if file.stat().st_size > MOST_MESH_BYTES:
+        raise BadInput(f"{file}: more than {MOST_MESH_BYTES / 1e6:g} MB, the limit for a mesh; thin it out")
+    if file.suffix.lower() == ".glb":
+        read_glb(file)
     import trimesh
 
     try:
         scene = trimesh.load_scene(file, process=False)
     except Exception as error:  # readers of foreign formats raise whatever they like
-        raise BadInput(f"{file}: not a mesh that can be read ({type(error).__name__}: {error})") from error
+        raise BadInput(f"{file}: not a mesh that can be read ({type(error).__name__}: {error!s:.200})") from error
     parts: list[tuple[Any, FloatArray]] = []
     for node in scene.graph.nodes_geometry:
         transform, name = scene.graph[node]
@@ -80,9 +84,12 @@ def _read(file: Path) -> list[tuple[Any, FloatArray]]:
         faces = getattr(geometry, "faces", None)
         if faces is None or len(faces) == 0:
             continue
-        used = np.asarray(geometry.vertices)[np.unique(faces)]
+        corners, used = np.asarray(geometry.vertices), np.unique(faces)
+        if corners.ndim != 2 or corners.shape[1] != 3 or used[0] < 0 or used[-1] >= len(corners):
+            raise BadInput(f"{file}: geometry {name!r:.80} has faces without corners; export it again")
+        used = corners[used]
         if not np.isfinite(used).all() or not np.isfinite(transform).all():
-            raise BadInput(f"{file}: geometry {name!r} has corners that are not finite; export it again")
+            raise BadInput(f"{file}: geometry {name!r:.80} has corners that are not finite; export it again")
         parts.append((geometry, np.asarray(transform, np.float64)))
     if not parts:
         raise BadInput(f"{file}: has no faces (a point cloud or an empty scene?); export triangles")

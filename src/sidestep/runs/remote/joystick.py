@@ -11,160 +11,24 @@ state and ``{"j_input": [[x, y, θ, v], …]}`` (or ``[[v, ω], …]``), until t
 from __future__ import annotations
 
 import json
-import os
-import socket
-import stat
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
 from math import isfinite
 from typing import Any
 
-from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
-from sidestep.runs.remote.host import PAUSE_S, RECONNECT_S, Host, RemoteEpisode
+from sidestep.runs.remote.host import RECONNECT_S, Host, RemoteEpisode
+from sidestep.runs.remote.joystick_sockets import ClientGone, ClientRestarted, JoystickSockets
 from sidestep.runs.remote.joystick_state import Contacts, MapFrame, metadata, power_off, state
 from sidestep.runs.remote.messages import Introduction
 from sidestep.runs.remote.session import ANSWER_S, RESET_S, ClientFailed
-from sidestep.runs.remote.wire import Address, listen, remove_stale, unlinking
 from sidestep.types import Command, EpisodeEnd, Observation, Position, Task, Velocity
 
 DEFAULT_PREFIX = "/tmp/socnavbench_joystick"
-MESSAGE_LIMIT = 256 * 1024
 MAX_COMMANDS = 10_000
-FIRST_BYTE_S = 1.0
-"""A connection that is silent for this time is a restart of the client, s."""
-SEND_S = 10.0
-BACKLOG = 128
 SETTINGS = {"protocol": "socnavbench"}
-
-
-class ClientRestarted(ClientFailed):
-    """A client starts a new handshake during an episode."""
-
-
-class JoystickSockets:
-    """A pair of sockets that carries one message at a time."""
-
-    def __init__(self, prefix: str) -> None:
-        self.here, self.there = f"{prefix}_recv", f"{prefix}_send"
-        try:
-            address = Address.parse(f"unix:{self.here}")
-            remove_stale(self.here)  # from here on no client can get in before we listen
-            self._clear_the_way()
-            self._listener = listen(address, backlog=BACKLOG)
-        except (ValueError, OSError) as error:
-            raise BadInput(f"--listen unix:{prefix}: {error}") from None
-        self.has_knocked = False
-        """Whether a client has connected and waits for a connection back."""
-        self._client_file: tuple[int, ...] | None = None
-        """Identity of the socket file of the last client."""
-        self._open = ExitStack()
-        self._open.enter_context(unlinking(self._listener))
-
-    def _clear_the_way(self) -> None:
-        """Remove the socket of an earlier client, as SocNavBench's Python client cannot bind to an existing file."""
-        with suppress(FileNotFoundError):
-            if not stat.S_ISSOCK(os.lstat(self.there).st_mode):
-                raise FileExistsError(f"{self.there} exists and is not a socket; choose another prefix")
-            os.unlink(self.there)
-
-    def forget_client(self) -> None:
-        """Remove the socket file of the last client, unless a new client already listens at it."""
-        if self._client_file is not None and self._client_file == self._file_there():
-            with suppress(OSError):
-                os.unlink(self.there)
-        self._client_file = None
-
-    def _file_there(self) -> tuple[int, ...] | None:
-        try:
-            about = os.lstat(self.there)
-        except OSError:
-            return None
-        return about.st_dev, about.st_ino, about.st_ctime_ns
-
-    def close(self) -> None:
-        """Stop listening."""
-        self._open.close()
-
-    def accept(self, deadline: float | None, is_over: Callable[[], bool] = lambda: False) -> socket.socket:
-        """The next connection; raises ``TimeoutError`` at the deadline or if ``is_over()``. A connection that already
-        waits is returned even after the deadline."""
-        while not is_over():
-            left = PAUSE_S if deadline is None else min(PAUSE_S, deadline - time.monotonic())
-            self._listener.settimeout(max(left, 0.0))  # short, so that an interrupt is noticed
-            try:
-                return self._listener.accept()[0]
-            except (TimeoutError, BlockingIOError):
-                if left <= 0:
-                    break
-        raise TimeoutError
-
-    def shake_hands(self, deadline: float | None) -> None:
-        """Wait for a client to connect, if it has not connected yet, and connect back once it listens.
-
-        Nothing is sent over the connection back, as the client closes it at once. Connections from before the client
-        listened, including its own first one, carry no messages and are closed.
-        """
-        if not self.has_knocked:
-            self.accept(deadline).close()
-        self.has_knocked = False
-        self.send(None, time.monotonic() + SEND_S)
-        self._client_file = self._file_there()
-        with suppress(TimeoutError):
-            while True:
-                self.accept(0.0).close()
-
-    def throw_away(self) -> None:
-        """Discard waiting messages; raises ``ClientRestarted`` if one is a new client's handshake."""
-        with suppress(TimeoutError):
-            for _ in range(MAX_COMMANDS):
-                self.receive(time.monotonic() + 1e-3)
-
-    def send(self, text: str | None, deadline: float) -> None:
-        """Send one message: connect, write ``text`` unless it is None, close. Waits until the client listens."""
-        while True:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-                sock.settimeout(max(deadline - time.monotonic(), 1e-3))
-                try:
-                    sock.connect(self.there)
-                    if text is not None:
-                        sock.sendall(text.encode())
-                    return
-                except (FileNotFoundError, ConnectionRefusedError, BlockingIOError) as error:
-                    if time.monotonic() >= deadline:
-                        raise ClientFailed(f"no process listens at {self.there}: {error.strerror}") from None
-                except OSError as error:
-                    raise ClientFailed(f"the client takes no messages: {error.strerror or error}") from None
-            time.sleep(0.01)
-
-    def receive(self, deadline: float, is_over: Callable[[], bool] = lambda: False) -> str:
-        """The next message; raises ``TimeoutError`` at the deadline or if ``is_over()``."""
-        with self.accept(deadline, is_over) as sock:
-            parts = bytearray()
-            while True:
-                wait = FIRST_BYTE_S if not parts else max(deadline - time.monotonic(), 1e-3)
-                sock.settimeout(wait)
-                try:
-                    part = sock.recv(65536)
-                except TimeoutError:
-                    if not parts:
-                        self.has_knocked = True
-                        raise ClientRestarted("the client started again in the middle of an episode") from None
-                    raise
-                except OSError as error:
-                    raise ClientFailed(f"the connection broke: {error.strerror or error}") from None
-                if not part:
-                    break
-                parts += part
-                if len(parts) > MESSAGE_LIMIT:
-                    raise ClientFailed(f"a message of more than {MESSAGE_LIMIT} bytes")
-        try:
-            return parts.decode()
-        except UnicodeDecodeError:
-            raise ClientFailed("a message that is not UTF-8") from None
 
 
 class JoystickHost(Host):
@@ -213,14 +77,34 @@ class JoystickHost(Host):
         except ClientFailed:
             pass  # messages of an earlier episode
         if not self.is_there:
-            self.wires.forget_client()
-            self.wait_for_return(lambda: self._greet(time.monotonic() + self.reconnect_s))
+            self.wait_for_return(lambda: self._greet_within(self.reconnect_s))
         self._waiting = [name for name in self._waiting if name != episode.scenario.name]
         return JoystickPolicy(self, episode) if self.is_there else self.gone_policy()
+
+    def greets_again(self, episode: RemoteEpisode) -> bool:
+        """Whether a client greets in the time that ``reset`` has; ``episode``, which has not begun, is told as the
+        first of those that are to come."""
+        self.is_there = False
+        names, self._waiting = self._waiting, [episode.scenario.name, *self._waiting]
+        self.say("the policy is gone; waiting for it to come back")
+        try:
+            if self._greet_within(min(self.reconnect_s, RESET_S / 2)):
+                self.say("it is back")
+            return self.is_there
+        finally:
+            self._waiting = names
 
     def close(self, reason: str) -> None:
         """Stop listening."""
         self.wires.close()
+
+    def _greet_within(self, seconds: float) -> bool:
+        """Whether a client greets; one that greets and dies may be followed by one that stays."""
+        self.wires.forget_client()
+        deadline = time.monotonic() + seconds
+        while not self.is_there and time.monotonic() < deadline:
+            self._greet(deadline)
+        return self.is_there
 
     def _can_be_built(self, episode: RemoteEpisode) -> bool:
         reason = self._reason_not_built(episode)
@@ -231,12 +115,13 @@ class JoystickHost(Host):
     def _greet(self, deadline: float | None) -> bool:
         try:
             self.wires.shake_hands(deadline)
-            self.wires.send(json.dumps({"episodes": self._waiting}), time.monotonic() + SEND_S)
+            self.wires.send(json.dumps({"episodes": self._waiting}), time.monotonic() + self.wires.send_s)
             self.is_there = True
         except TimeoutError:
             pass
         except ClientFailed as error:
             self.say(f"a client came, but: {error}")
+            self.wires.forget_client()
         return self.is_there
 
 
@@ -259,23 +144,32 @@ class JoystickPolicy(Policy):
         self._is_over = False
 
     def reset(self, task: Task) -> None:
-        """Send the metadata and wait until the client is ready. Messages before its name are from the last episode."""
+        """Send the metadata and wait until the client is ready. A client that has died since the last episode may come
+        back: of this one it has heard nothing. What comes before its name is from the last episode."""
         assert task.map is not None
         self._task, self._frame = task, MapFrame.around(task.map, task)
+        document = json.dumps(metadata(self._episode.scenario.name, task, self._frame), allow_nan=False)
         deadline = time.monotonic() + RESET_S
         try:
-            document = json.dumps(metadata(self._episode.scenario.name, task, self._frame), allow_nan=False)
             with self._host.lock:
-                self._wires.send(document, time.monotonic() + SEND_S)
-                while (message := self._wires.receive(deadline)) != "ready":
-                    if message.startswith("algo: "):
-                        self._host.say(f"{self._episode.scenario.name}: algorithm {message[6:]!r:.80}")
-        except TimeoutError:
-            self._host.is_there = False
-            raise ClientFailed(f"the client was not ready within {RESET_S:g} s") from None
+                try:
+                    self._wires.send(document, time.monotonic() + self._wires.send_s)
+                except (ClientGone, ClientRestarted):
+                    if not self._host.greets_again(self._episode):
+                        raise
+                    self._wires.send(document, time.monotonic() + self._wires.send_s)
+                self._wait_until_ready(deadline)
         except ClientFailed:
             self._host.is_there = False
             raise
+
+    def _wait_until_ready(self, deadline: float) -> None:
+        try:
+            while (message := self._wires.receive(deadline)) != "ready":
+                if message.startswith("algo: "):
+                    self._host.say(f"{self._episode.scenario.name}: algorithm {message[6:]!r:.80}")
+        except TimeoutError:
+            raise ClientFailed(f"the client was not ready within {RESET_S:g} s") from None
 
     def act(self, observation: Observation) -> Command:
         """The next command; a ``sense`` is answered with the current state. Messages come in order, so a state is sent
@@ -291,7 +185,7 @@ class JoystickPolicy(Policy):
                     self._take(message, observation, deadline)
         except TimeoutError:
             raise ClientFailed(f"the client did not answer within its limit of {limit:g} s") from None
-        except ClientRestarted:
+        except (ClientGone, ClientRestarted):
             self._host.is_there = False
             raise
         self._has_answered = True
@@ -301,7 +195,10 @@ class JoystickPolicy(Policy):
         """Send the last message of the episode, which switches the robot off."""
         self._is_over = True
         if self._host.is_there:
-            self._wires.send(json.dumps(power_off(end.outcome, self._time)), time.monotonic() + 1.0)
+            try:
+                self._wires.send(json.dumps(power_off(end.outcome, self._time)), time.monotonic() + 1.0)
+            except (ClientGone, ClientRestarted):  # the next episode waits for it
+                self._host.is_there = False
 
     def _take(self, message: str, observation: Observation, deadline: float) -> None:
         if message == "sense":
