@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -158,11 +159,11 @@ def demonstrations(path: Path) -> None:
 def recorded_interactions(name: str, folder: Path) -> Prepared:
     """A file of vehicles or of their sizes, with the files beside it."""
     from sidestep.prediction.data.recorded import load_ind
-    from sidestep.prediction.data.vci import load_vci_dut
+    from sidestep.prediction.data.vci import VCI_DUT, load_vci
     from tests.prediction.data.test_recorded import write_ind, write_vci_dut
 
     (write_vci_dut if name.endswith("filtered.csv") else write_ind)(folder)
-    load = load_vci_dut if name.endswith("filtered.csv") else load_ind
+    load = partial(load_vci, VCI_DUT) if name.endswith("filtered.csv") else load_ind
     lines = (folder / name).read_bytes().splitlines()
     short = b"\n".join([lines[0], *lines[1::3]]) if len(lines) > 20 else b"\n".join(lines)
     return from_file(short, name, lambda path: load(path.parent))(folder)

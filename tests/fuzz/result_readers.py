@@ -54,6 +54,23 @@ def foreign_interactions(folder: Path) -> bytes:
 # runs and packs
 
 
+def ledger(path: Path) -> None:
+    """A ledger of a run."""
+    from sidestep.runs.ledger import Ledger
+
+    Ledger.load(path.parent)
+
+
+def ledger_file(folder: Path) -> bytes:
+    """A ledger of three records."""
+    from sidestep.runs.ledger import Ledger
+
+    whole = Ledger(folder / "seed.jsonl")
+    for number in range(3):
+        whole.add(folder / "episodes" / f"{number}.parquet", f"{number:064x}")
+    return whole.path.read_bytes()
+
+
 def results(path: Path) -> None:
     """A table of results, and what a report asks of it."""
     from sidestep.metrics.observed import parse_observed

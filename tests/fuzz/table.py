@@ -8,6 +8,8 @@ from __future__ import annotations
 DATASETS = ("tracks_plain", "tracks_biwi", "tracks_ucy_vsp", "tracks_trajnet", "tracks_vci_dut", "tracks_sidestep")
 
 READERS: dict[str, tuple[str, ...]] = {
+    "runs/ledger.py:Ledger._take": ("ledger",),
+    "runs/ledger.py:Ledger.load": ("ledger",),
     "_util/hdf5_probe.py:probe_hdf5": ("forecasts", "forecasts_fields", "interactions_foreign"),
     "_util/onnx.py:open_network": ("predictor", "other_networks", "visual_network"),
     "_util/onnx.py:read_network": ("predictor", "other_networks"),
@@ -135,6 +137,13 @@ BROWSER = "opens a page in the browser"
 WRITES = "writes"
 
 NO_OUTSIDERS: dict[str, str] = {
+    "_util/onnx.py:export_network": OWN,
+    "runs/executors.py:is_stopped": SYSTEM,
+    "runs/ledger.py:Ledger._cut": WRITES,
+    "runs/remote/guest_child.py:Guest._make_policy": PIPE,
+    "runs/remote/guest_keeper.py:Keeper._first_order": PIPE,
+    "runs/remote/guest_keeper.py:Keeper._obey": PIPE,
+    "runs/remote/guest_sandbox.py:_allow": "opens nothing to read it",
     "_util/hdf5_probe.py:_read": "runs in a process of its own, in which forecasts are tried",
     "cli/drive.py:intersection.announce": BROWSER,
     "cli/evaluate.py:_model_settings": "looks at four bytes; load_network reads the file",
@@ -152,12 +161,9 @@ NO_OUTSIDERS: dict[str, str] = {
     "learning/demonstrations.py:_copy": WRITES,
     "learning/demonstrations.py:_opened_for_writing": WRITES,
     "learning/drive_page/server.py:make_app": BUNDLED,
-    "learning/driving.py:export_driving": OWN,
-    "learning/waypoints.py:export_waypoints": OWN,
     "policies/visual/model_files.py:TorchScriptNetwork.__init__": "TorchScript is code, and has to be asked for",
     "policies/visual/model_files.py:_bundled": BUNDLED,
     "prediction/data/store.py:seal": WRITES,
-    "prediction/training/cvae.py:export_cvae": OWN,
     "prediction/training/cvae_training.py:_State.load": OWN,
     "records/exports/mcap_file.py:fields": BUNDLED,
     "records/logs/ros_messages.py:definitions": BUNDLED,
@@ -174,12 +180,9 @@ NO_OUTSIDERS: dict[str, str] = {
     "runs/provenance.py:_import_statements": CODE,
     "runs/provenance.py:_processor": SYSTEM,
     "runs/ray_executor.py:_actor_class.EpisodeActor.__init__": "Ray's workers run code of the driver anyway",
-    "runs/remote/guest_child.py:Guest._introduce": PIPE,
-    "runs/remote/guest_keeper.py:Keeper._serve": PIPE,
     "runs/remote/guest_keeper.py:children": SYSTEM,
     "runs/remote/guest_keeper.py:cpu_seconds": SYSTEM,
     "runs/remote/guest_keeper.py:memory_bytes": SYSTEM,
-    "runs/remote/guest_keeper.py:module": PIPE,
     "runs/remote/guest_process.py:KeptProcess.report": PIPE,
     "runs/storage.py:UriStorage.publish_index": OWN,
     "scenes/intersections/description.py:load_intersection": BUNDLED,

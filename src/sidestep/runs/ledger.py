@@ -57,9 +57,10 @@ class Ledger:
         try:
             entry = parse_json(line.decode(), place)
             episode, digest, found = str(entry["episode"]), str(entry["digest"]), entry["chain"]
-        except (UnicodeDecodeError, KeyError, TypeError) as error:
-            raise BadInput(f"{place}: not a line of a ledger: {error}") from None
-        if found != chained(self.head, episode, digest):
+            expected = chained(self.head, episode, digest)
+        except (UnicodeError, KeyError, TypeError) as error:
+            raise BadInput(f"{place}: not a line of a ledger ({type(error).__name__})") from None
+        if found != expected:
             raise BadInput(
                 f"{place}: does not follow from the line before: somebody has changed the ledger, so nobody can say "
                 "which records are those of the run; run it again with another --out"
