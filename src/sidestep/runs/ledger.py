@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -97,8 +96,6 @@ class Ledger:
         try:
             with self.path.open("ab") as file:
                 file.write(line.encode())
-                file.flush()
-                os.fsync(file.fileno())
         except OSError as error:
             raise CannotWrite(self.path, error) from error
         self.head, self.digests[episode] = head, digest

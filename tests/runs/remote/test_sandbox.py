@@ -174,7 +174,7 @@ def guests(request: pytest.FixtureRequest) -> Iterator[GuestProcesses]:
     with pytest.MonkeyPatch.context() as patch, GuestProcesses() as guests:
         if request.param == "landlock":
             if guest_sandbox.landlock_version() < 6:
-                pytest.skip("Landlock has no scopes here: run it on Linux 6.12")
+                pytest.skip("only on Linux 6.12 and later, where Landlock has scopes")
             patch.setattr(guest_process, "USE_NAMESPACES", False)
         yield guests
 
@@ -278,7 +278,7 @@ def test_daemons_end_with_the_guest_when_its_keeper_is_killed(tmp_path: Path, mo
     before = set(_processes())
     guest = GuestProcess(policy.name)
     if not guest.look().is_namespace:
-        pytest.skip("user namespaces are not allowed here: sysctl kernel.unprivileged_userns_clone=1")
+        pytest.skip("only where user namespaces are allowed, not in a chroot or a closed container")
     assert within(10.0, lambda: len(set(_processes()) - before) >= 4), "keeper, first process, guest, daemon"
     started = set(_processes()) - before
     guest._process._keeper.send_signal(signal.SIGKILL)  # type: ignore[union-attr]
