@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, thread_time
+from typing import Literal
 
 import numpy as np
 
@@ -19,9 +20,15 @@ from sidestep.runs.executors import Executor, WorkerProcesses
 from sidestep.runs.folder import EPISODES
 from sidestep.runs.plan import Plan, make_plan
 from sidestep.runs.ray_executor import LOCAL, Ray
+from sidestep.runs.remote.guests import GuestPolicy, GuestProcess
+from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.runner import run_benchmark, tasks_of
+from sidestep.simulation import build_world
+from sidestep.simulation.observe import Observer
 from sidestep.suites.files import load_suite
+from sidestep.types import Observation, RobotState, Task
 
+Sandbox = Literal["auto", "off"]
 POLICIES = ("social_force", "orca", "cadrl", "sampling", "mpc")
 PUBLISHED_S = {"social_force": 18.23, "orca": 48.84, "cadrl": 46.78, "sampling": 51.12}
 """Planning wall time per step in SocNavBench's Table 2, s: on its authors' machine, not measured here."""
@@ -48,6 +55,8 @@ def cases() -> list[Case]:
         Case("run/socnav/workers=1", lambda effort, note: measure_run(1, effort, note)),
         Case("run/workers=2", measure_gain),
         Case("run/overhead", measure_overhead, quick=True),
+        Case("guest/start", measure_guest_start),
+        Case("guest/decision", measure_guest_decision),
         Case("run/ray", measure_ray, missing=_missing_ray),
         *(Case(f"plan/{policy}", _measure_planning(policy)) for policy in POLICIES),
         Case(START_ID, lambda effort, _: measure_cold_start(START_ID, START, effort, RUN_REPEATS)),
@@ -96,6 +105,55 @@ def _empty_episodes(folder: Path, count: int) -> Plan:
     robot = "robots: [{spec: pioneer_3dx, start: [0, 0, 0], goal: [9, 0]}]"
     suite.write_text(f"name: empty\n{robot}\nrules: {{time_limit_s: 1}}\n", encoding="utf-8")
     return make_plan(load_suite(suite), ["stop"], repeats=count)
+
+
+GUEST = "class Ahead:\n    needs = frozenset()\n    def reset(self, task): ...\n    def act(self, seen):\n"
+GUEST += "        from sidestep.types import Velocity\n        return Velocity(0.5, 0.0)\n"
+GUEST_DECISIONS = 2000
+
+
+def measure_guest_start(effort: Effort, note: Notify) -> Figure:
+    """Milliseconds to start a policy of others in its process, in the sandbox; the peer is without."""
+    values: dict[Sandbox, list[float]] = {"auto": [], "off": []}
+    with TemporaryDirectory() as folder:
+        reference = _write_guest(folder)
+        for _ in range(effort.repeats + 1):
+            for sandbox, times in values.items():
+                begin = perf_counter()
+                guest = GuestProcess(reference, isolation=Isolation(sandbox=sandbox))
+                times.append(1e3 * (perf_counter() - begin))
+                guest.kill()
+    return Figure("guest/start", "ms", values["auto"][1:], "no sandbox", values["off"][1:])
+
+
+def measure_guest_decision(effort: Effort, note: Notify) -> Figure:
+    """Milliseconds of a decision of such a policy, asked and answered; the peer is without the sandbox."""
+    seen = Observation(time=0.1, robot=RobotState(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    values: dict[Sandbox, list[float]] = {"auto": [], "off": []}
+    with TemporaryDirectory() as folder:
+        plan = _empty_episodes(Path(folder), 1)
+        task = begin_observer(plan)
+        for sandbox, times in values.items():
+            guest = GuestProcess(_write_guest(folder), isolation=Isolation(sandbox=sandbox))
+            policy = GuestPolicy(guest)
+            policy.reset(task)
+            for _ in range(effort.repeats + 1):
+                begin = perf_counter()
+                for _ in range(GUEST_DECISIONS):
+                    policy.act(seen)
+                times.append(1e3 * (perf_counter() - begin) / GUEST_DECISIONS)
+            guest.kill()
+    return Figure("guest/decision", "ms", values["auto"][1:], "no sandbox", values["off"][1:])
+
+
+def _write_guest(folder: str) -> str:
+    Path(folder, "ahead.py").write_text(GUEST, encoding="utf-8")
+    return f"{folder}/ahead.py:Ahead"
+
+
+def begin_observer(plan: Plan) -> Task:
+    """What a policy is told before the first episode of a plan."""
+    return Observer(build_world(plan.scenarios[0], 0, plan.base), frozenset()).task()
 
 
 def measure_ray(effort: Effort, note: Notify) -> Figure:

@@ -73,9 +73,11 @@ def first_sense(address: str) -> socket.socket:
     connection = Connection(sock, 10**8, strict=False)
     connection.send(HELLO)
     assert connection.receive(10)["type"] == "hello"
-    assert connection.receive(10)["type"] == "episodes"
+    announced = connection.receive(10)
+    assert announced["type"] == "episodes"
     episode = connection.receive(60)
     assert (episode["type"], episode["id"]) == ("episode", 1)
+    assert {each["scenario_seed"] for each in (*announced["episodes"], episode)} == {None}, "it builds the world"
     connection.send({"type": "ready", "id": 1})
     sense = connection.receive(60)
     assert (sense["type"], sense["id"]) == ("sense", 2)
