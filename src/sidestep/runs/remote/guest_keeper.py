@@ -23,7 +23,7 @@ from typing import Any
 
 if __name__ == "__main__":  # isolated, so without the folder of the script
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-    import guest_sandbox
+    import guest_sandbox  # type: ignore[import-not-found]  # beside this file
 else:
     from sidestep.runs.remote import guest_sandbox
 
