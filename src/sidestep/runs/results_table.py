@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -132,5 +133,6 @@ class ResultsFile:
 
 
 def _text_bytes(chunk: Any) -> int:
-    lengths = pc.binary_length(chunk.dictionary)
-    return int(pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0)
+    lengths = pc.binary_length(chunk.dictionary).to_pylist()
+    counts = np.bincount(chunk.indices.drop_null().to_numpy(zero_copy_only=False), minlength=len(lengths)).tolist()
+    return sum((length or 0) * count for length, count in zip(lengths, counts, strict=True))
