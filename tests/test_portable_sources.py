@@ -40,7 +40,7 @@ WHOLE_SUMS = frozenset(
         "scenes/intersections/opendrive/network.py", "simulation/referee.py", "simulation/crowd/synthetic/people.py",
         "simulation/crowd/behaviour/journeys.py", "policies/cadrl/network.py", "prediction/predictors/network_input.py",
         "records/read.py", "datasets/eth_ucy.py", "datasets/annotations.py", "leaderboard/unpack.py",
-        "runs/finished.py", "runs/remote/guest_keeper.py",
+        "runs/finished.py", "runs/remote/guest_keeper.py", "runs/results_table.py",
     }
 )  # fmt: skip
 """Files that use Python's ``sum`` for whole numbers; of floats it has other last bits from Python 3.12 on."""

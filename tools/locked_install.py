@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[1]
 LOCKED, CONSTRAINTS = ROOT / "locked.txt", ROOT / "constraints.txt"
 PROJECT = "sidestep"
 OWN_EXTRAS = re.compile(rf"{PROJECT}\[([a-z,\s]*)\]")
-BUILD = "hatchling"
-"""Builds the project, so that it has to be there before."""
+BUILD = ("hatchling", "editables")
+"""What builds the project, so that it has to be there before."""
 
 
 def requirements_of(project: Mapping[str, Any], extras: Sequence[str]) -> Iterator[str]:
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="only say whether everything has a hash")
     options = parser.parse_args()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needs = [*requirements_of(project, options.extra), BUILD]
+    needs = [*requirements_of(project, options.extra), *BUILD]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "requirements.txt"
         file.write_text("\n".join(needs) + "\n", encoding="utf-8")

@@ -347,7 +347,7 @@ def test_films_that_end_too_soon_or_are_too_large(tmp_path: Path) -> None:
     picture = tmp_path / "f.gif"
     picture.write_bytes(b"GIF89a" + struct.pack("<HHBBB", 65535, 65535, 0, 0, 0) + b",\0\0\0\0\xff\xff\xff\xff\0")
     assert read_about(picture) == ""
-    for name, numbers in (("film", (34, 107, 423)), ("demonstration_film", (200, 1419))):
+    for name, numbers in (("film", (34, 107, 423, 52_575)), ("demonstration_film", (200, 1419))):
         prepared = TARGETS[name].prepare(tmp_path)
         for number in numbers:
             assert check(TARGETS[name], prepared, case(TARGETS[name], prepared, number))
@@ -381,3 +381,17 @@ def test_packs_with_a_list_of_members_of_any_length(is_large: bool, tmp_path: Pa
     path.write_bytes(b"PK\3\4" + (large + place if is_large else b"") + end)
     with pytest.raises(BadInput, match="a list of members of 3,000,000,000 bytes"), within(5.0, 300_000_000):
         unpacked(path).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "told"),
+    [
+        ("results", 50_976, "cannot be read"),  # a text by its place in a list, beyond the end of the list
+        ("private_key", 60_533, "not an unencrypted Ed25519 private key"),  # an error of OpenSSL without a name
+        ("column_map", 60_187, "no such quantity"),
+    ],
+)
+def test_damage_that_long_runs_found(name: str, number: int, told: str, tmp_path: Path) -> None:
+    prepared = TARGETS[name].prepare(tmp_path)
+    assert told in (found := check(TARGETS[name], prepared, case(TARGETS[name], prepared, number))) or not found
+    assert len(found.replace(str(tmp_path), "")) < 600

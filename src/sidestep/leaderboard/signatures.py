@@ -54,7 +54,9 @@ def sign(data: bytes, key: Path) -> dict[str, str]:
     crypto = _library()
     try:
         private = crypto.load_pem_private_key(read_bytes(key, "private key", KEY_BYTES), password=None)
-    except (ValueError, TypeError, crypto.UnsupportedAlgorithm):
+    except BadInput:
+        raise
+    except Exception:  # OpenSSL has a dozen ways to say it
         private = None
     if not isinstance(private, crypto.Ed25519PrivateKey):
         raise BadInput(f"{key}: not an unencrypted Ed25519 private key; make one with `sidestep pack keygen FILE`")
@@ -88,7 +90,9 @@ def read_public_key(path: Path) -> str:
     crypto = _library()
     try:
         key = crypto.load_pem_public_key(read_bytes(path, "public key", KEY_BYTES))
-    except (ValueError, TypeError, crypto.UnsupportedAlgorithm):
+    except BadInput:
+        raise
+    except Exception:  # OpenSSL has a dozen ways to say it
         key = None
     if not isinstance(key, crypto.Ed25519PublicKey):
         raise BadInput(f"{path}: not an Ed25519 public key; `sidestep pack keygen FILE` writes it to FILE.pub")
@@ -99,11 +103,11 @@ class _Library:
     """The parts of ``cryptography`` that are used."""
 
     def __init__(self) -> None:
-        from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+        from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric import ed25519
 
-        self.InvalidSignature, self.UnsupportedAlgorithm = InvalidSignature, UnsupportedAlgorithm
+        self.InvalidSignature = InvalidSignature
         self.Ed25519PrivateKey, self.Ed25519PublicKey = ed25519.Ed25519PrivateKey, ed25519.Ed25519PublicKey
         self.load_pem_private_key = serialization.load_pem_private_key
         self.load_pem_public_key = serialization.load_pem_public_key

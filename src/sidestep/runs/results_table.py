@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -81,6 +82,7 @@ class ResultsFile:
         """The columns that are there, as lists, some rows at a time."""
         try:
             for batch in self.file.iter_batches(rows, columns=self._names, use_threads=False):
+                batch.validate(full=True)  # pyarrow reads places in a list of texts that are beyond its end
                 yield {name: self._values(name, batch.column(name)) for name in self._names}
         except ARROW_ERRORS as error:
             raise self.damaged(error) from error
@@ -89,6 +91,7 @@ class ResultsFile:
         """The whole table, texts written out."""
         try:
             table = self.file.read(use_threads=False)
+            table.validate(full=True)
             texts = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
             size = sum(_text_bytes(chunk) for name in texts for chunk in table.column(name).chunks)
             if size > max(LEAST_TEXT_BYTES, TEXT_BYTES_PER_BYTE * self.path.stat().st_size):
@@ -127,10 +130,13 @@ class ResultsFile:
             return list(column.to_pylist())
         if len(column.dictionary) and pc.max(pc.binary_length(column.dictionary)).as_py() > LONGEST_TEXT:
             raise BadInput(f"{self.path}: column {name!r} has texts of more than {LONGEST_TEXT:,} bytes")
+        if column.dictionary.null_count:
+            raise BadInput(f"{self.path}: column {name!r} has empty cells; write the table again")
         texts = column.dictionary.to_pylist()
         return [texts[index] for index in column.indices.to_pylist()]
 
 
 def _text_bytes(chunk: Any) -> int:
-    lengths = pc.binary_length(chunk.dictionary)
-    return int(pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0)
+    lengths = pc.binary_length(chunk.dictionary).to_pylist()
+    counts = np.bincount(chunk.indices.drop_null().to_numpy(zero_copy_only=False), minlength=len(lengths)).tolist()
+    return sum((length or 0) * count for length, count in zip(lengths, counts, strict=True))

@@ -81,7 +81,7 @@ def _read_film(path: Path, changed_ns: int, size: int) -> tuple[float, str]:
             metadata |= _chapters(film)
             duration_s = _duration_s(film)
             has_pictures = bool(film.streams.video)
-    except (OSError, ValueError, EOFError, MemoryError) as error:  # as the errors of PyAV are
+    except Exception as error:  # FFmpeg has a dozen ways to say it
         raise BadInput(f"{path}: not a film that can be read ({error!s:.100}); convert it to .mp4") from None
     if not has_pictures or duration_s <= 0.0:
         raise BadInput(f"{path}: has no pictures or no duration; convert it to .mp4")

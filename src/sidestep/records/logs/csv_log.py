@@ -117,7 +117,7 @@ def load_columns(given: Mapping[str, str], path: Path) -> dict[str, str]:
             columns[key] = name
     for key in columns:
         if key not in SPELLINGS:
-            raise BadInput(f"--columns {key}=…: no such quantity{did_you_mean(key, SPELLINGS)}")
+            raise BadInput(f"--columns {key:.60}=…: no such quantity{did_you_mean(key, SPELLINGS)}")
     return columns
 
 
