@@ -8,12 +8,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sidestep import registry
-from sidestep.errors import SidestepError
 from sidestep.leaderboard.audit import Problem
 from sidestep.leaderboard.held_out import HeldOut
 from sidestep.leaderboard.verify_pack import PackVerification
@@ -21,7 +18,6 @@ from sidestep.metrics.observed import ObservationClass, Observed, observation_cl
 from sidestep.metrics.score import EpisodeScores, by_policy, common_source
 from sidestep.runs.folder import safe_name
 from sidestep.runs.plan import Plan
-from sidestep.suites.files import choose_options, load_suite, option_names
 from sidestep.types.scenario import Scenario
 
 OPEN, HELD_OUT = "open", "held-out"
@@ -32,6 +28,9 @@ KINDS = {
     "misplaced": "records belong to other episodes",
     "repeated": "episodes occur more than once",
     "foreign": "records are not in the plan",
+    "scenario": "scenarios are not those of the bundled suite, or of another version of it",
+    "world": "records do not fit their scenario and seed: edited, or written by another version",
+    "policy": "the policy is not what it is said to be",
     "results": "results differ from the records: edited, or written by another version (score and pack again)",
 }
 
@@ -229,47 +228,6 @@ def with_labels(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
         label = entry.policy if policies[table, entry.policy] == 1 else f"{entry.policy} ({pack})"
         labelled.append(replace(entry, label=label))
     return labelled
-
-
-def split_of(plan: Plan) -> str:
-    """``dev``, ``test`` or both, from tags and options of the scenarios; empty if the suite has no splits."""
-    found = {tag for scenario in plan.scenarios for tag in scenario.tags if tag in ("dev", "test")}
-    for scenario in plan.scenarios:
-        options = scenario.notes.get("options")
-        if isinstance(options, dict) and options.get("split") in ("dev", "test"):
-            found.add(options["split"])
-    return " + ".join(sorted(found))
-
-
-def coverage(plan: Plan) -> str:
-    """Scenarios in words, such as ``33 of 33 scenarios of the bundled suite``, or how they differ from that suite."""
-    count = len(plan.scenarios)
-    options = plan.scenarios[0].notes.get("options") if plan.scenarios else None
-    split = split_of(plan)
-    chosen = {
-        **(options if isinstance(options, dict) else {}),
-        **({"split": split} if split in ("dev", "test") else {}),
-    }
-    known = _bundled(plan.suite, json.dumps(chosen, sort_keys=True))
-    if not known:
-        return f"{count} scenarios that are not of a bundled suite"
-    if any(known.get(scenario.name) != scenario.model_dump_json() for scenario in plan.scenarios):
-        return f"{count} scenarios that differ from those of the bundled suite of this name"
-    return f"{count} of {len(known)} scenarios of the bundled suite"
-
-
-@cache
-def _bundled(name: str, options: str) -> dict[str, str]:
-    """Scenario → its JSON in a bundled suite with these options; empty if there is no such suite."""
-    if name not in registry.SUITES:
-        return {}
-    try:
-        suite = load_suite(name)
-        known = option_names(suite)
-        suite = choose_options(suite, {key: value for key, value in json.loads(options).items() if key in known})
-        return {scenario.name: scenario.model_dump_json() for scenario in suite.scenarios()}
-    except SidestepError:
-        return {}
 
 
 def verified_json(verified: Verified) -> dict[str, Any]:

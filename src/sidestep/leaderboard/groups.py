@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from sidestep.leaderboard.entries import OPEN, BoardEntry, coverage, split_of, verified_json
+from sidestep.leaderboard.bundled import coverage, split_of
+from sidestep.leaderboard.entries import OPEN, BoardEntry, verified_json
 from sidestep.metrics.observed import CLASS_WORDS, INFORMED, ObservationClass, observes_json
 from sidestep.metrics.ranking import Ranked, rank
 from sidestep.report.summary import Summary, summarise_episodes

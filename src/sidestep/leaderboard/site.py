@@ -16,7 +16,8 @@ from markupsafe import Markup
 from sidestep._util.writing import whole_file, write_whole
 from sidestep.errors import BadInput, SidestepError
 from sidestep.interfaces import Metric
-from sidestep.leaderboard.entries import BoardEntry, make_entries, split_of, with_labels
+from sidestep.leaderboard.bundled import split_of
+from sidestep.leaderboard.entries import BoardEntry, make_entries, with_labels
 from sidestep.leaderboard.groups import Group, entry_json, make_groups
 from sidestep.leaderboard.held_out import HeldOut
 from sidestep.leaderboard.unpack import Pack, unpacked

@@ -7,14 +7,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.leaderboard.audit import Audit, audit_run
+from sidestep.leaderboard.declared import is_ours
 from sidestep.leaderboard.signatures import read_public_key
 from sidestep.leaderboard.unpack import Pack, unpacked
+from sidestep.leaderboard.worlds import scenarios_not_here
 from sidestep.runs.episode import EpisodeTask, RunEpisode
 from sidestep.runs.plan import Plan, PolicyPlan
-from sidestep.runs.provenance import PLUG_IN, names_of_files, scenario_files, setting_files, simulator_version
+from sidestep.runs.provenance import setting_files, simulator_version
 from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.runner import tasks_of
 from sidestep.runs.verify import (
@@ -72,6 +73,8 @@ class PackVerification:
                 "rescored": len(self.audit.scored.episodes),
                 "problems": [asdict(problem) for problem in self.audit.problems],
                 "not_checked": [asdict(entry) for entry in self.not_checked],
+                "worlds": self.audit.worlds_checked,
+                "worlds_not_checked": [asdict(entry) for entry in self.audit.unbuilt],
             },
         }
 
@@ -133,7 +136,7 @@ def check_unpacked(
 def _divide(plan: Plan, audit: Audit, folder: Path, trust: bool) -> tuple[list[EpisodeTask], list[NotChecked]]:
     """Episodes that can be re-run, and the number and reason of those that cannot."""
     there = {(each.policy, each.scenario, each.seed) for each in audit.scored.episodes}
-    missing = _scenarios_not_here(plan)
+    missing = scenarios_not_here(plan)
     all_tasks = [task for task in tasks_of(plan, folder) if (task.policy.name, task.scenario.name, task.seed) in there]
     tasks: list[EpisodeTask] = []
     left: list[NotChecked] = []
@@ -165,23 +168,8 @@ def _reason_not_run(policy: PolicyPlan, trust: bool) -> str:
     """Why a policy of a pack cannot be run here; empty if it can."""
     if was_served(policy.made_from):
         return "it connected to `sidestep serve` over a socket"
-    predictor = policy.settings.get("predictor")
-    is_ours = policy.is_bundled and (not isinstance(predictor, str) or predictor in registry.PREDICTORS)
-    if not is_ours and not trust:
+    if not is_ours(policy) and not trust:
         return "it is the author's own code, which runs only with --trust"
     if {key: value for key, value in policy.files.items() if key in policy.settings} != setting_files(policy.settings):
         return "a file in its settings is missing here or has changed"
     return ""
-
-
-def _scenarios_not_here(plan: Plan) -> dict[str, str]:
-    """Scenario → why it cannot be built as in the run: a recording, map or plug-in is missing here or has changed."""
-    everywhere = scenario_files(plan.scenarios, plan.base)
-    changed = {name for name in {*plan.files, *everywhere} if plan.files.get(name) != everywhere.get(name)}
-    plug_in = next((name for name in sorted(changed) if name.startswith(PLUG_IN)), None)
-    found = {}
-    for scenario in plan.scenarios:
-        wrong = plug_in or next((name for name in names_of_files(scenario) if name in changed), None)
-        if wrong is not None:
-            found[scenario.name] = f"{wrong} is missing here or differs from the one of the run"
-    return found
