@@ -78,9 +78,14 @@ def audit_run(given: FinishedRun | Path) -> Audit:
             problems += [problem] if problem is not None else []
             continue
         problems += checks.of(task, record)
-        scores = pack(score_episode(record, dialect))
+        stated = results.pop(_key_of_task(task), None)
+        try:
+            scores = pack(score_episode(record, dialect))
+        except RecordError as error:
+            problems.append(Problem("record", f"{task.label}: {error}", task.policy.name))
+            continue
         episodes.append(scores)
-        problems += _compare(scores, results.pop(_key_of_task(task), None), task.label)
+        problems += _compare(scores, stated, task.label)
     problems += [
         Problem("results", f"{RESULTS_FILE} has {policy} · {scenario} · seed {seed}, which has no record", policy)
         for policy, scenario, seed in results
