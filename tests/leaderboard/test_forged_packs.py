@@ -1,5 +1,5 @@
-"""Packs of a bundled policy in which one thing is forged, by somebody who knows the format: what is found without a second
-run of an episode."""
+"""Packs of a bundled policy in which one thing is forged, by somebody who knows the format: what is found without
+running an episode again."""
 
 from __future__ import annotations
 

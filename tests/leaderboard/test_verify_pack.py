@@ -187,3 +187,33 @@ def test_a_run_folder_is_audited_alike(tmp_path: Path) -> None:
     found = audit_run(run)
     assert [problem.kind for problem in found.problems] == ["missing", "results"]
     assert found.problems_of("steady") == ()
+
+
+def test_the_verifier_draws_the_sample(tmp_path: Path) -> None:
+    """It can be repeated with the nonce, and the chance of finding what is forged is told."""
+    pack = make_pack(tmp_path, scenarios=10, seeds=(0, 1))
+    asked: list[list[str]] = []
+
+    def verified(nonce: str | None) -> PackVerification:
+        labels: list[str] = []
+        asked.append(labels)
+        return verify_pack(
+            pack, 4, progress=lambda _, __, task: labels.append(task.label), run_episode=fake_episode, trust=True,
+            nonce=nonce,
+        )  # fmt: skip
+
+    first, again, other = verified("a"), verified("a"), verified(None)
+    assert asked[0] == asked[1] != asked[2]
+    document = first.as_json()
+    assert (document["nonce"], document["checked"], document["of"]) == ("a", 4, 20)
+    assert document["chances"]["1"] == pytest.approx(0.2)
+    assert again.as_json() == document
+    assert len(other.again.nonce) == 16
+
+
+def test_a_run_folder_is_spread_unless_a_nonce_is_given(tmp_path: Path) -> None:
+    from sidestep.runs.verify import verify_run
+
+    run = make_run(tmp_path, scenarios=5)
+    assert "nonce" not in verify_run(run, 3, run_episode=fake_episode).as_json()
+    assert verify_run(run, 3, run_episode=fake_episode, nonce="n").as_json()["of"] == 10

@@ -3,7 +3,7 @@ Unless the pack is trusted, only bundled policies are run; episodes that were no
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,12 @@ from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.provenance import setting_files, simulator_version
 from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.runner import tasks_of
+from sidestep.runs.sampling import check_nonce, draw, new_nonce
 from sidestep.runs.verify import (
     Progress,
     Verification,
     reason_not_rerun,
     run_again,
-    spread,
     under_access,
     was_served,
 )
@@ -46,6 +46,8 @@ class PackVerification:
     audit: Audit
     again: Verification
     not_checked: tuple[NotChecked, ...]
+    possible: dict[str, int] = field(default_factory=dict)
+    """Policy → number of episodes that could be run again, of which a sample was drawn."""
 
     @property
     def same_code(self) -> bool:
@@ -89,9 +91,10 @@ def verify_pack(
     trust: bool = False,
     key: Path | None = None,
     access: Isolation | None = None,
+    nonce: str | None = None,
 ) -> PackVerification:
     """Check a pack: hashes and signature, records against plan and results, and ``sample`` episodes (None: all, 0:
-    none) by running them again.
+    none) by running them again. The sample is drawn with ``nonce``, by default a random one.
 
     Only bundled policies are run, unless ``trust`` allows the code of the others. With ``key``, the file of a public
     key, the pack must be signed by that key. ``access`` says what guests may reach.
@@ -100,7 +103,7 @@ def verify_pack(
         if key is not None and (pack.signature is None or pack.signature.public_key != read_public_key(key)):
             signed = "is not signed" if pack.signature is None else f"is signed by {pack.signature.fingerprint}"
             raise BadInput(f"{path}: {signed}, not by the key in {key}")
-        return check_unpacked(pack, sample, workers, progress, run_episode, trust=trust, access=access)
+        return check_unpacked(pack, sample, workers, progress, run_episode, trust=trust, access=access, nonce=nonce)
 
 
 def check_unpacked(
@@ -113,9 +116,11 @@ def check_unpacked(
     trust: bool = False,
     each: bool = False,
     access: Isolation | None = None,
+    nonce: str | None = None,
 ) -> PackVerification:
     """Check an unpacked pack as ``verify_pack`` does. With ``each``, ``sample`` is the number of episodes of each
     policy."""
+    nonce = new_nonce() if nonce is None else check_nonce(nonce)
     audit = audit_run(pack.folder)
     policies = tuple(_from_pack(policy, pack) for policy in audit.run.plan.policies)
     plan = under_access(audit.run.plan.model_copy(update={"policies": policies}), access)
@@ -125,12 +130,14 @@ def check_unpacked(
         return PackVerification(pack, audit, Verification(0, 0, None), tuple(left))
     tasks, left = _divide(plan, audit, pack.folder, trust)
     parts = [[task for task in tasks if task.policy is policy] for policy in policies] if each else [tasks]
-    chosen = [task for part in parts for task in spread(part, sample)]
+    chosen = [task for part in parts for task in draw(part, sample, nonce)]
     if not chosen:
         return PackVerification(pack, audit, Verification(0, 0, None), tuple(left))
     named = {task.policy.name for task in chosen}
     plan = plan.model_copy(update={"policies": tuple(policy for policy in policies if policy.name in named)})
-    return PackVerification(pack, audit, run_again(plan, chosen, workers, progress, run_episode), tuple(left))
+    again = run_again(plan, chosen, workers, progress, run_episode)
+    possible = {policy.name: sum(task.policy is policy for task in tasks) for policy in policies}
+    return PackVerification(pack, audit, replace(again, nonce=nonce, of=len(tasks)), tuple(left), possible)
 
 
 def _divide(plan: Plan, audit: Audit, folder: Path, trust: bool) -> tuple[list[EpisodeTask], list[NotChecked]]:
