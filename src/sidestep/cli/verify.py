@@ -32,9 +32,7 @@ def verify(
     ] = None,
     nonce: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT", help="Draw the sample with this text. Default: random (packs)."
-        ),
+        typer.Option(metavar="TEXT", help="Draw the sample with this text. Default: random (packs)."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     trust: Annotated[

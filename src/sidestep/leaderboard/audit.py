@@ -70,7 +70,7 @@ def audit_run(given: FinishedRun | Path) -> Audit:
     skipped = {(entry.policy, entry.scenario, entry.seed): entry.reason for entry in file.skipped}
     differing, unknown = compare_scenarios(file.plan)
     problems += [Problem("scenario", f"scenario {name!r}: {what}") for name, what in differing.items()]
-    checks = _Checks(WorldCheck(file.plan), PolicyCheck(file.plan))
+    checks = _Checks(WorldCheck(file.plan, differing), PolicyCheck(file.plan))
     episodes: list[EpisodeScores] = []
     for task in tasks:
         record, problem = _record(run, task, skipped.get(_key_of_task(task)))

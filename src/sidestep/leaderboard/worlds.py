@@ -4,7 +4,7 @@ that of the world, with its robot, walls, people and rules. Nothing is simulated
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,9 @@ CLOSE = 1e-6
 """Absolute and relative tolerance of lengths and times, which single precision may round otherwise."""
 MOST_BUILDERS = 8
 MOST_STATES = 20_000
+MOST_PEOPLE = 2000
+MOST_STEPS = 100_000
+MOST_SCENARIO_BYTES = 1_000_000
 FASTER = 1.02
 """How much faster than its limit a robot may move in a record: corrections of contacts shift it a little."""
 NOBODY = PolicyInfo("nobody")
@@ -57,9 +60,10 @@ class Unbuilt:
 class WorldCheck:
     """Compares the records of a plan with its worlds, each of which is built once."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, differing: Collection[str] = ()) -> None:
         self._plan = plan
         self._unbuilt = _reasons_not_built(plan)
+        self._unbuilt |= dict.fromkeys(differing, "it is not the bundled suite's scenario of this name")
         self._builders: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._first: dict[tuple[str, int, str], EpisodeRecord] = {}
         self.checked = 0
@@ -118,7 +122,18 @@ def _reasons_not_built(plan: Plan) -> dict[str, str]:
     for scenario in plan.scenarios:
         if any(name.startswith(PLUG_IN) for name in scenario_files([scenario], plan.base)):
             found.setdefault(scenario.name, "its world is made by a plug-in, whose code is not run here")
+        elif plan.suite not in registry.SUITES and (reason := _too_large(scenario)):
+            found.setdefault(scenario.name, reason)
     return found
+
+
+def _too_large(scenario: Scenario) -> str:
+    """Why the world of somebody else's scenario is not built; empty if it is small enough."""
+    people = sum(np.max(getattr(part.placement, "count", 0)) for part in scenario.crowd)
+    size = len(scenario.model_dump_json())
+    if people > MOST_PEOPLE or size > MOST_SCENARIO_BYTES or scenario.rules.max_steps > MOST_STEPS:
+        return f"its world is too large: {people:,} people, {size:,} bytes, {scenario.rules.max_steps:,} steps"
+    return ""
 
 
 def scenarios_not_here(plan: Plan) -> dict[str, str]:
