@@ -217,3 +217,32 @@ def test_a_run_folder_is_spread_unless_a_nonce_is_given(tmp_path: Path) -> None:
     run = make_run(tmp_path, scenarios=5)
     assert "nonce" not in verify_run(run, 3, run_episode=fake_episode).as_json()
     assert verify_run(run, 3, run_episode=fake_episode, nonce="n").as_json()["of"] == 10
+
+
+def test_only_keys_of_the_list_count(tmp_path: Path) -> None:
+    import base64
+
+    from sidestep.leaderboard.pack import write_pack
+    from sidestep.leaderboard.signatures import read_keys
+
+    run = make_run(tmp_path)
+    mine, other = (make_key(tmp_path / name).public_key for name in ("mine", "other"))
+    write_pack(run, tmp_path / "signed.pack", key=tmp_path / "mine")
+    write_pack(run, tmp_path / "plain.pack")
+    line = (tmp_path / "mine.pub").read_text().splitlines()[1]
+    short = base64.b64encode(bytes.fromhex(mine)).decode()
+    for key in (mine, mine.upper(), line, short):
+        (tmp_path / "keys").write_text(f"# the teams\n\n{key}  Team A  # in Berlin\n{other} Team B\n")
+        assert read_keys(tmp_path / "keys") == {mine: "Team A", other: "Team B"}
+    keys = read_keys(tmp_path / "keys")
+    found = verify_pack(tmp_path / "signed.pack", 0, keys=keys)
+    assert found.ok
+    assert found.as_json()["pack"]["signer"] == "Team A"
+    for pack, allowed in (("signed.pack", {other: "Team B"}), ("plain.pack", keys)):
+        found = verify_pack(tmp_path / pack, 0, keys=allowed)
+        assert [problem.kind for problem in found.audit.problems] == ["signature"]
+        assert not found.ok
+    for text in ("", "# none\n", "abc Team\n", mine, f"{mine} A\n{mine} B\n", f"{mine[:-2]} A\n"):
+        (tmp_path / "keys").write_text(text)
+        with pytest.raises(BadInput, match=r"keys: (line \d: |no keys in it)"):
+            read_keys(tmp_path / "keys")

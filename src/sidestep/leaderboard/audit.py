@@ -6,14 +6,15 @@ seed. It simulates nothing: only ``verify`` detects a record that is consistent 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isclose
 from pathlib import Path
 
 from sidestep.errors import BadInput, RecordError
 from sidestep.leaderboard.bundled import compare_scenarios
 from sidestep.leaderboard.declared import PolicyCheck
+from sidestep.leaderboard.duplicates import Trace, trace_of
 from sidestep.leaderboard.worlds import Unbuilt, WorldCheck
 from sidestep.metrics.score import EpisodeScores, common_source, score_episode
 from sidestep.metrics.sources import DEFAULT_DIALECT
@@ -35,7 +36,7 @@ DIGEST_HAS_SEED = 2
 @dataclass(frozen=True)
 class Problem:
     """A problem of a run folder. ``kind`` is ``missing``, ``skipped``, ``record``, ``misplaced``, ``repeated``,
-    ``foreign``, ``results``, ``scenario``, ``world`` or ``policy``."""
+    ``foreign``, ``results``, ``scenario``, ``world``, ``policy`` or ``signature``."""
 
     kind: str
     text: str
@@ -55,6 +56,8 @@ class Audit:
     """Number of records that were compared with the world of their scenario and seed."""
     unbuilt: tuple[Unbuilt, ...] = ()
     """Scenarios that could not be compared with the bundled suite, or whose worlds could not be built."""
+    traces: Mapping[Key, Trace] = field(default_factory=dict)
+    """What happened in each episode, whatever its policy is called."""
 
     def problems_of(self, policy: str) -> tuple[Problem, ...]:
         """Problems of one policy, and those that concern all policies."""
@@ -85,6 +88,7 @@ def audit_run(given: FinishedRun | Path) -> Audit:
             problems.append(Problem("record", f"{task.label}: {error}", task.policy.name))
             continue
         episodes.append(scores)
+        checks.traces[_key_of_task(task)] = trace_of(record)
         problems += _compare(scores, stated, task.label)
     problems += [
         Problem("results", f"{RESULTS_FILE} has {policy} · {scenario} · seed {seed}, which has no record", policy)
@@ -96,7 +100,7 @@ def audit_run(given: FinishedRun | Path) -> Audit:
     source = common_source(episode.source for episode in episodes)
     scored = ScoredRun(folder, file.plan.suite, source, dialect, tuple(episodes))
     unbuilt = (*(Unbuilt(name, reason) for name, reason in unknown.items()), *checks.worlds.unbuilt)
-    return Audit(run, scored, tuple(problems), checks.worlds.checked, unbuilt)
+    return Audit(run, scored, tuple(problems), checks.worlds.checked, unbuilt, checks.traces)
 
 
 class _Checks:
@@ -104,6 +108,7 @@ class _Checks:
 
     def __init__(self, worlds: WorldCheck, policies: PolicyCheck) -> None:
         self.worlds, self.policies = worlds, policies
+        self.traces: dict[Key, Trace] = {}
         self._digests: dict[str, EpisodeTask] = {}
 
     def of(self, task: EpisodeTask, record: EpisodeRecord) -> Iterator[Problem]:
