@@ -211,6 +211,42 @@ def test_what_is_forged_is_found(name: str, run: Path, tmp_path: Path) -> None:
     assert any(re.search(text, each.text) for each in matching)
 
 
+def stranger(plan: dict[str, Any]) -> None:
+    plan["simulator"] = "sidestep 9.9"
+
+
+def test_another_simulator_is_no_excuse(run: Path, tmp_path: Path) -> None:
+    """Records of a bundled suite begin in its worlds, whatever code they are said to be of."""
+
+    def forge(copy: Path) -> None:
+        edit_plan(copy, stranger)
+        robot(footprint=Footprint(radius=0.01))(copy)
+
+    assert {problem.kind for problem in audit_of(forged(run, tmp_path, forge)).problems} == {"world"}
+
+
+def test_files_that_are_said_to_be_others_are_told(run: Path, tmp_path: Path) -> None:
+    """Then nothing is compared, and nothing can be run again: no rank."""
+
+    def forge(copy: Path) -> None:
+        edit_plan(copy, lambda plan: plan.update(files={"pioneer_3dx": "0123"}))
+        robot(footprint=Footprint(radius=0.01))(copy)
+
+    found = verify_pack(forged(run, tmp_path, forge))
+    assert found.again.checked == 0
+    assert {each.scenario for each in found.audit.unbuilt} == {"circle-crossing", "doorway"}
+    assert "pioneer_3dx is missing here" in found.audit.unbuilt[0].reason
+    document = found.as_json()["pack"]
+    assert (document["worlds"], len(document["worlds_not_checked"])) == (0, 2)
+
+
+def test_code_of_somebody_else_under_a_bundled_name(run: Path, tmp_path: Path) -> None:
+    pack = forged(run, tmp_path, lambda copy: edit_plan(copy, lambda p: p["policies"][0].update(reference="x.py:Mine")))
+    [problem, *_] = audit_of(pack).problems
+    assert problem.kind == "policy"
+    assert "has the name of a bundled policy, but is 'x.py:Mine'" in problem.text
+
+
 def test_an_outcome_that_nobody_checked_takes_a_second_run(run: Path, tmp_path: Path) -> None:
     """The limits of this: outcome and results agree, and the beginning is right."""
     pack = forged(run, tmp_path, record(outcome=Outcome.SUCCESS))

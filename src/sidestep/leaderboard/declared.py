@@ -41,6 +41,8 @@ class PolicyCheck:
         """What the record says otherwise; empty if nothing is wrong, or if the policy is the packer's own."""
         if record.policy.privileged != policy.privileged and policy.privileged:
             return "the plan says that the policy is privileged, the record that it is not"
+        if policy.name in registry.POLICIES and registry.true_name("policies", policy.made_from) != policy.name:
+            return f"it has the name of a bundled policy, but is {policy.made_from!r:.80}"
         expected = self._expected.get(policy.name)
         if expected is None:
             return ""

@@ -183,10 +183,7 @@ def make_entries(
             continue
         verified = _verified(found, policy.name, len(episodes[policy.name]), date, f"Sidestep {version}")
         reasons = [*([reason] if reason else []), *_reasons(audit.problems_of(policy.name))]
-        if verified.level == "differs":
-            reasons.append(f"a second run differs from the record ({verified.difference})")
-        if need_rerun and not verified.checked:
-            reasons.append(f"not run again ({verified.not_checked or 'nothing to run'}); a rank needs a second run")
+        reasons += _reasons_of_rerun(verified, need_rerun)
         entries.append(
             BoardEntry(
                 id=f"{pack.sha256[:10]}-{safe_name(policy.name)}",
@@ -211,6 +208,14 @@ def make_entries(
             )
         )
     return entries
+
+
+def _reasons_of_rerun(verified: Verified, need_rerun: bool) -> list[str]:
+    if verified.level == "differs":
+        return [f"a second run differs from the record ({verified.difference})"]
+    if need_rerun and not verified.checked:
+        return [f"not run again ({verified.not_checked or 'nothing to run'}); a rank needs a second run"]
+    return []
 
 
 def _verified(found: PackVerification, policy: str, count: int, date: str, by: str) -> Verified:

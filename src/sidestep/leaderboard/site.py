@@ -134,14 +134,16 @@ def write_board(
         reason = refused[0][1] if refused else "none was given"
         raise BadInput(f"no pack can be shown: {reason}")
     labelled = with_labels(with_contradictions(entries))
-    suites = dict.fromkeys(entry.suite for entry in labelled)
-    groups = {
-        suite: make_groups([each for each in labelled if each.suite == suite], settings.rank_by) for suite in suites
-    }
+    groups = _groups_by_suite(labelled, settings.rank_by)
     moment = written.strftime("%Y-%m-%d %H:%M UTC")
     board = Board(settings, tuple(labelled), tuple(refused), tuple(held_out), moment, groups)
     _write_pages(board, metric, out)
     return board
+
+
+def _groups_by_suite(entries: Sequence[BoardEntry], rank_by: str) -> dict[str, list[Group]]:
+    suites = dict.fromkeys(entry.suite for entry in entries)
+    return {suite: make_groups([each for each in entries if each.suite == suite], rank_by) for suite in suites}
 
 
 def _check(pack: Pack, settings: Settings) -> PackVerification:
