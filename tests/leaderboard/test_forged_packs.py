@@ -172,9 +172,7 @@ FORGERIES: dict[str, tuple[Forge, str, str]] = {
     "crowd": (in_plan(crowd=()), "scenario", "crowd"),
     "tags": (in_plan(tags=("easy",)), "scenario", "tags"),
     "scene of the record": (
-        lambda run: edit_records(
-            run, lambda r: in_scenario(scene=r.scenario.scene.model_copy(update={"name": "void"}))(r)
-        ),
+        lambda run: edit_records(run, in_scenario(scene="corridor")),
         "world",
         "scene",
     ),

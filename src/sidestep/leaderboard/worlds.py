@@ -77,7 +77,7 @@ class WorldCheck:
         """What of a record is not as in the world of its task; empty if nothing is, or if the world cannot be built."""
         if task.scenario.name in self._unbuilt:
             return ""
-        dynamics = record.scenario.ego.dynamics if task.scenario.ego.dynamics == "policy" else ""
+        dynamics = str(record.scenario.ego.dynamics or "") if task.scenario.ego.dynamics == "policy" else ""
         key = (task.scenario.name, task.seed, dynamics)
         if key not in self._first:
             try:
