@@ -188,6 +188,24 @@ FORGERIES: dict[str, tuple[Forge, str, str]] = {
         "scenario",
         "notes",
     ),
+    "options without end": (
+        lambda run: edit_plan(run, lambda plan: plan["scenarios"][0]["notes"].update(options={"walkers": 10**9})),
+        "scenario",
+        "no options of a suite",
+    ),
+    "options of any number": (
+        lambda run: edit_plan(
+            run,
+            lambda plan: plan.update(
+                scenarios=[
+                    plan["scenarios"][0] | {"name": f"s{k}", "notes": {"options": {"walkers": k}}} for k in range(17)
+                ]
+                + plan["scenarios"]
+            ),
+        ),
+        "scenario",
+        "more than 16 sets of options",
+    ),
     "a scenario of its own": (
         lambda run: edit_both(
             run,
@@ -250,3 +268,23 @@ def test_an_outcome_that_nobody_checked_takes_a_second_run(run: Path, tmp_path: 
     pack = forged(run, tmp_path, record(outcome=Outcome.SUCCESS))
     assert audit_of(pack).problems == ()
     assert not verify_pack(pack).ok
+
+
+def test_worlds_that_would_fill_the_memory_are_not_built(tmp_path: Path) -> None:
+    """In a suite of one's own everything may be asked for."""
+    from sidestep.leaderboard.worlds import WorldCheck
+    from sidestep.runs.plan import Plan
+    from sidestep.runs.provenance import simulator_version
+    from sidestep.types.scenario import CirclePlacement, CrowdPart
+    from tests.records.example import example_scenario
+
+    crowd = (CrowdPart(model="orca", placement=CirclePlacement(kind="circle", count=100_000, radius=5.0)),)
+    plain = example_scenario("plain")
+    endless = example_scenario("endless", rules=plain.rules.model_copy(update={"time_limit_s": 20_000.0}))
+    scenarios = (plain, endless, example_scenario("full", crowd=crowd))
+    plan = Plan(suite="mine", scenarios=scenarios, policies=(), seeds=(0,), simulator=simulator_version())
+    unbuilt = {each.scenario: each.reason for each in WorldCheck(plan).unbuilt}
+    assert set(unbuilt) == {"endless", "full"}
+    assert "100,000 people" in unbuilt["full"]
+    older = plan.model_copy(update={"simulator": "sidestep 0.0"})
+    assert "another simulator" in WorldCheck(older).unbuilt[0].reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from sidestep import registry
@@ -17,6 +17,9 @@ from sidestep.types.scenario import Scenario
 MOST_VARIANTS = 16
 """Most sets of options that the scenarios of one plan may have."""
 MOST_NAMED = 4
+MOST_NUMBER = 10_000
+"""Largest number of an option, so that nobody's options make a suite without end."""
+MOST_TEXT = 100
 SPLITS = ("dev", "test")
 
 
@@ -32,6 +35,9 @@ def compare_scenarios(plan: Plan) -> tuple[dict[str, str], dict[str, str]]:
         variants.add(json.dumps(_options_of(scenario), sort_keys=True))
         if len(variants) > MOST_VARIANTS:
             differing[scenario.name] = f"the scenarios of the plan have more than {MOST_VARIANTS} sets of options"
+            continue
+        if not _are_plain(_options_of(scenario)):
+            differing[scenario.name] = "its options are no options of a suite"
             continue
         _compare(plan.suite, scenario, differing, unknown)
     return differing, unknown
@@ -64,6 +70,17 @@ def _compare(suite: str, scenario: Scenario, differing: dict[str, str], unknown:
 def _options_of(scenario: Scenario) -> dict[str, Any]:
     options = scenario.notes.get("options")
     return dict(options) if isinstance(options, dict) else {}
+
+
+def _are_plain(options: dict[str, Any]) -> bool:
+    """Whether all options are small numbers, short texts, truth values or nothing."""
+    return all(
+        value is None
+        or isinstance(value, bool)
+        or (isinstance(value, int | float) and abs(value) <= MOST_NUMBER)
+        or (isinstance(value, str) and len(value) <= MOST_TEXT)
+        for value in options.values()
+    )
 
 
 def _variants(scenario: Scenario) -> Iterator[dict[str, Any]]:
@@ -116,6 +133,8 @@ def coverage(plan: Plan) -> str:
     split = split_of(plan)
     chosen = _options_of(plan.scenarios[0]) if plan.scenarios else {}
     chosen |= {"split": split} if split in SPLITS else {}
+    if plan.suite in registry.SUITES and not _are_plain(chosen):
+        return f"{count} scenarios that differ from those of the bundled suite of this name"
     known, _ = _bundled(plan.suite, json.dumps(chosen, sort_keys=True))
     if not known:
         return f"{count} scenarios that are not of a bundled suite"
@@ -124,7 +143,7 @@ def coverage(plan: Plan) -> str:
     return f"{count} of {len(known)} scenarios of the bundled suite"
 
 
-@cache
+@lru_cache(maxsize=64)
 def _bundled(name: str, options: str) -> tuple[dict[str, str], str]:
     """Scenario → its JSON in a bundled suite with these options, and why there is none."""
     if name not in registry.SUITES:

@@ -122,13 +122,13 @@ def _reasons_not_built(plan: Plan) -> dict[str, str]:
     for scenario in plan.scenarios:
         if any(name.startswith(PLUG_IN) for name in scenario_files([scenario], plan.base)):
             found.setdefault(scenario.name, "its world is made by a plug-in, whose code is not run here")
-        elif plan.suite not in registry.SUITES and (reason := _too_large(scenario)):
+        elif reason := _too_large(scenario):
             found.setdefault(scenario.name, reason)
     return found
 
 
 def _too_large(scenario: Scenario) -> str:
-    """Why the world of somebody else's scenario is not built; empty if it is small enough."""
+    """Why a world is not built, which somebody may have made to fill the memory; empty if it is small enough."""
     people = sum(np.max(getattr(part.placement, "count", 0)) for part in scenario.crowd)
     size = len(scenario.model_dump_json())
     if people > MOST_PEOPLE or size > MOST_SCENARIO_BYTES or scenario.rules.max_steps > MOST_STEPS:
