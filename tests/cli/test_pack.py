@@ -94,7 +94,10 @@ def test_a_board_of_it(pack: Path, tmp_path: Path) -> None:
     tracks = {group["track"]: group for group in board["suites"]["small"]}
     assert [each["label"] for each in tracks["held-out"]["entries"]] == ["straight"]
     levels = {each["label"]: each["verified"]["level"] for each in tracks["open"]["entries"]}
-    assert levels == {"straight": "run again", "own": "scored again"}
+    assert levels == {"straight": "run again"}
+    [own] = board["unranked"]
+    assert (own["label"], own["verified"]["level"]) == ("own", "scored again")
+    assert "not run again (it is the author's own code" in own["reasons"][0]
     assert (tmp_path / "site" / "index.html").is_file()
 
 

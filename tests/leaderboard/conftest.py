@@ -24,8 +24,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def build(tmp_path: Path) -> Build:
     def build_board(*packs: Path, **changes: Any) -> Board:
         held_out = changes.pop("held_out", ())
-        return write_board(
-            packs, tmp_path / "site", Settings(reports=changes.pop("reports", False), **changes), held_out
-        )
+        chosen = {"reports": False, "verify": 0, "need_rerun": False} | changes
+        return write_board(packs, tmp_path / "site", Settings(**chosen), held_out)
 
     return build_board

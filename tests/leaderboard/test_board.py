@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.leaderboard.entries import coverage, split_of
+from sidestep.leaderboard.bundled import coverage, split_of
 from sidestep.leaderboard.held_out import draw_seeds, read_commitment, read_secret
 from sidestep.leaderboard.pack import write_pack
 from sidestep.leaderboard.signatures import make_key

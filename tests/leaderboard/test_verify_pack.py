@@ -190,3 +190,62 @@ def test_a_run_folder_is_audited_alike(tmp_path: Path) -> None:
     found = audit_run(run)
     assert [problem.kind for problem in found.problems] == ["missing", "results"]
     assert found.problems_of("steady") == ()
+
+
+def test_the_verifier_draws_the_sample(tmp_path: Path) -> None:
+    """It can be repeated with the nonce, and the chance of finding what is forged is told."""
+    pack = make_pack(tmp_path, scenarios=10, seeds=(0, 1))
+    asked: list[list[str]] = []
+
+    def verified(nonce: str | None) -> PackVerification:
+        labels: list[str] = []
+        asked.append(labels)
+        return verify_pack(
+            pack, 4, progress=lambda _, __, task: labels.append(task.label), run_episode=fake_episode, trust=True,
+            nonce=nonce,
+        )  # fmt: skip
+
+    first, again, other = verified("a"), verified("a"), verified(None)
+    assert asked[0] == asked[1] != asked[2]
+    document = first.as_json()
+    assert (document["nonce"], document["checked"], document["of"]) == ("a", 4, 20)
+    assert document["chances"]["1"] == pytest.approx(0.2)
+    assert again.as_json() == document
+    assert len(other.again.nonce) == 16
+
+
+def test_a_run_folder_is_spread_unless_a_nonce_is_given(tmp_path: Path) -> None:
+    from sidestep.runs.verify import verify_run
+
+    run = make_run(tmp_path, scenarios=5)
+    assert "nonce" not in verify_run(run, 3, run_episode=fake_episode).as_json()
+    assert verify_run(run, 3, run_episode=fake_episode, nonce="n").as_json()["of"] == 10
+
+
+def test_only_keys_of_the_list_count(tmp_path: Path) -> None:
+    import base64
+
+    from sidestep.leaderboard.pack import write_pack
+    from sidestep.leaderboard.signatures import read_keys
+
+    run = make_run(tmp_path)
+    mine, other = (make_key(tmp_path / name).public_key for name in ("mine", "other"))
+    write_pack(run, tmp_path / "signed.pack", key=tmp_path / "mine")
+    write_pack(run, tmp_path / "plain.pack")
+    line = (tmp_path / "mine.pub").read_text().splitlines()[1]
+    short = base64.b64encode(bytes.fromhex(mine)).decode()
+    for key in (mine, mine.upper(), line, short):
+        (tmp_path / "keys").write_text(f"# the teams\n\n{key}  Team A  # in Berlin\n{other} Team B\n")
+        assert read_keys(tmp_path / "keys") == {mine: "Team A", other: "Team B"}
+    keys = read_keys(tmp_path / "keys")
+    found = verify_pack(tmp_path / "signed.pack", 0, keys=keys)
+    assert found.ok
+    assert found.as_json()["pack"]["signer"] == "Team A"
+    for pack, allowed in (("signed.pack", {other: "Team B"}), ("plain.pack", keys)):
+        found = verify_pack(tmp_path / pack, 0, keys=allowed)
+        assert [problem.kind for problem in found.audit.problems] == ["signature"]
+        assert not found.ok
+    for text in ("", "# none\n", "abc Team\n", mine, f"{mine} A\n{mine} B\n", f"{mine[:-2]} A\n"):
+        (tmp_path / "keys").write_text(text)
+        with pytest.raises(BadInput, match=r"keys: (line \d: |no keys in it)"):
+            read_keys(tmp_path / "keys")

@@ -100,7 +100,9 @@ def test_a_comparison_has_the_means_of_the_summary(run: Path, summary: dict[str,
 
 def test_the_board_shows_the_summary(run: Path, summary: dict[str, Any], tmp_path: Path) -> None:
     write_pack(run, tmp_path / "mine.pack")
-    board = write_board([tmp_path / "mine.pack"], tmp_path / "site", Settings(reports=False))
+    board = write_board(
+        [tmp_path / "mine.pack"], tmp_path / "site", Settings(reports=False, verify=0, need_rerun=False)
+    )
     [group] = make_groups(board.entries, "success")
     entries = json.loads((tmp_path / "site" / "board.json").read_text(encoding="utf-8"))["suites"]["test"][0]["entries"]
     assert {entry["label"] for entry in entries} == set(summary) == {entry.label for entry in group.entries}

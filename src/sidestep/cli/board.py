@@ -27,9 +27,20 @@ def build(
     title: Annotated[str, typer.Option(help="Title of the site.")] = "Leaderboard",
     rank_by: Annotated[str, typer.Option(metavar="METRIC", help="Metric that decides the ranks.")] = "success",
     verify: Annotated[
-        int, typer.Option(min=0, metavar="K", help="Number of episodes of each policy to run again.")
-    ] = 0,
-    trust: Annotated[bool, typer.Option("--trust", help="With --verify: also run the packers' own policies.")] = False,
+        int,
+        typer.Option(min=0, metavar="K", help="Number of episodes of each policy to run again; without any, no rank."),
+    ] = 5,
+    nonce: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Draw these episodes with this text. Default: random.")
+    ] = None,
+    unverified: Annotated[
+        bool, typer.Option("--unverified", help="Also rank entries of which no episode was run again.")
+    ] = False,
+    keys: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Rank only packs signed by a key of this list: a line `KEY NAME` for each."),
+    ] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Also run the packers' own policies again.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     held_out: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="Commitment of `board seeds --out`; repeatable.")
@@ -45,7 +56,9 @@ def build(
     from sidestep._util.progress import progress_bar
     from sidestep.leaderboard import write_board
     from sidestep.leaderboard.held_out import read_commitment, read_secret
+    from sidestep.leaderboard.signatures import read_keys
     from sidestep.leaderboard.site import Settings
+    from sidestep.runs.sampling import check_nonce, new_nonce
     from sidestep.simulation.prepare import prepare_kernels
 
     secrets = [read_secret(file) for file in secret or ()]
@@ -57,7 +70,11 @@ def build(
         say("note: no --held-out commitment belongs to the secret")
     if verify:
         prepare_kernels()
-    settings = Settings(title, rank_by, verify, workers, trust, reports, packs_too)
+    chosen = new_nonce() if nonce is None else check_nonce(nonce)
+    allowed = None if keys is None else read_keys(keys)
+    settings = Settings(
+        title, rank_by, verify, workers, trust, reports, packs_too, chosen, allowed, need_rerun=not unverified
+    )
     with quiet_stdout(as_json), progress_bar("checking packs") as move:
         board = write_board(packs, out, settings, commitments, move)
     for name, reason in board.refused:
@@ -68,6 +85,8 @@ def build(
         print_json(board.as_json() | {"site": str(out / "index.html")})
     else:
         typer.echo(f"wrote {out / 'index.html'}: {len(board.entries)} entries in {len(board.groups)} suites")
+        if verify:
+            typer.echo(f"episodes that were run again were drawn with nonce {chosen}")
 
 
 @app.command("seeds")

@@ -1,16 +1,21 @@
 """Check a run folder against its plan. ``audit_run`` reads every record, scores it again and compares the scores with
-the table of results. It detects edited results, episodes that are missing, repeated or exchanged, and changed records.
-It simulates nothing: only ``verify`` detects a record that is consistent but invented.
+the table of results. It detects edited results, episodes that are missing, repeated or exchanged, changed records,
+scenarios that are not those of the bundled suite, and records that do not begin in the world of their scenario and
+seed. It simulates nothing: only ``verify`` detects a record that is consistent but invented.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isclose
 from pathlib import Path
 
 from sidestep.errors import BadInput, RecordError
+from sidestep.leaderboard.bundled import compare_scenarios
+from sidestep.leaderboard.declared import PolicyCheck
+from sidestep.leaderboard.duplicates import Trace, trace_of
+from sidestep.leaderboard.worlds import Unbuilt, WorldCheck
 from sidestep.metrics.score import EpisodeScores, common_source, score_episode
 from sidestep.metrics.sources import DEFAULT_DIALECT
 from sidestep.runs.episode import EpisodeTask, differing_identity
@@ -31,7 +36,7 @@ DIGEST_HAS_SEED = 2
 @dataclass(frozen=True)
 class Problem:
     """A problem of a run folder. ``kind`` is ``missing``, ``skipped``, ``record``, ``misplaced``, ``repeated``,
-    ``foreign`` or ``results``."""
+    ``foreign``, ``results``, ``scenario``, ``world``, ``policy`` or ``signature``."""
 
     kind: str
     text: str
@@ -47,6 +52,12 @@ class Audit:
     scored: ScoredRun
     """New scores in the order of the plan, of records that are intact and in their place."""
     problems: tuple[Problem, ...]
+    worlds_checked: int = 0
+    """Number of records that were compared with the world of their scenario and seed."""
+    unbuilt: tuple[Unbuilt, ...] = ()
+    """Scenarios that could not be compared with the bundled suite, or whose worlds could not be built."""
+    traces: Mapping[Key, Trace] = field(default_factory=dict)
+    """What happened in each episode, whatever its policy is called."""
 
     def problems_of(self, policy: str) -> tuple[Problem, ...]:
         """Problems of one policy, and those that concern all policies."""
@@ -54,27 +65,31 @@ class Audit:
 
 
 def audit_run(given: FinishedRun | Path) -> Audit:
-    """Check the records and results of a run folder against its plan."""
+    """Check the records and results of a run folder against its plan, and both against the bundled suite."""
     run = as_finished(given)
     folder, file = run.folder, run.description
     results, dialect, problems = _results(run)
     tasks = tasks_of(file.plan, folder)
     skipped = {(entry.policy, entry.scenario, entry.seed): entry.reason for entry in file.skipped}
+    differing, unknown = compare_scenarios(file.plan)
+    problems += [Problem("scenario", f"scenario {name!r}: {what}") for name, what in differing.items()]
+    checks = _Checks(WorldCheck(file.plan, differing), PolicyCheck(file.plan))
     episodes: list[EpisodeScores] = []
-    digests: dict[str, EpisodeTask] = {}
     for task in tasks:
-        key = _key_of_task(task)
-        record, problem = _record(run, task, skipped.get(key))
+        record, problem = _record(run, task, skipped.get(_key_of_task(task)))
         if record is None:
             problems += [problem] if problem is not None else []
             continue
-        if record.format_version >= DIGEST_HAS_SEED and record.digest in digests:
-            other = digests[record.digest].label
-            problems.append(Problem("repeated", f"{task.label}: the same episode as {other}", task.policy.name))
-        digests.setdefault(record.digest, task)
-        scores = pack(score_episode(record, dialect))
+        problems += checks.of(task, record)
+        stated = results.pop(_key_of_task(task), None)
+        try:
+            scores = pack(score_episode(record, dialect))
+        except RecordError as error:
+            problems.append(Problem("record", f"{task.label}: {error}", task.policy.name))
+            continue
         episodes.append(scores)
-        problems += _compare(scores, results.pop(key, None), task.label)
+        checks.traces[_key_of_task(task)] = trace_of(record)
+        problems += _compare(scores, stated, task.label)
     problems += [
         Problem("results", f"{RESULTS_FILE} has {policy} · {scenario} · seed {seed}, which has no record", policy)
         for policy, scenario, seed in results
@@ -84,7 +99,29 @@ def audit_run(given: FinishedRun | Path) -> Audit:
         raise BadInput(f"{folder}: no record of the plan can be read; the first problem: {problems[0].text}")
     source = common_source(episode.source for episode in episodes)
     scored = ScoredRun(folder, file.plan.suite, source, dialect, tuple(episodes))
-    return Audit(run, scored, tuple(problems))
+    unbuilt = (*(Unbuilt(name, reason) for name, reason in unknown.items()), *checks.worlds.unbuilt)
+    return Audit(run, scored, tuple(problems), checks.worlds.checked, unbuilt, checks.traces)
+
+
+class _Checks:
+    """Checks of one record after the other: repeated episodes, worlds and what policies declare."""
+
+    def __init__(self, worlds: WorldCheck, policies: PolicyCheck) -> None:
+        self.worlds, self.policies = worlds, policies
+        self.traces: dict[Key, Trace] = {}
+        self._digests: dict[str, EpisodeTask] = {}
+
+    def of(self, task: EpisodeTask, record: EpisodeRecord) -> Iterator[Problem]:
+        """Problems of a record that is in its place."""
+        name = task.policy.name
+        if record.format_version >= DIGEST_HAS_SEED and record.digest in self._digests:
+            other = self._digests[record.digest].label
+            yield Problem("repeated", f"{task.label}: the same episode as {other}", name)
+        self._digests.setdefault(record.digest, task)
+        if what := self.worlds.difference(task, record):
+            yield Problem("world", f"{task.label}: {what}", name)
+        if what := self.policies.difference(task.policy, record):
+            yield Problem("policy", f"{task.label}: {what}", name)
 
 
 def _key_of_task(task: EpisodeTask) -> Key:

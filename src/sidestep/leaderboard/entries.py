@@ -8,20 +8,18 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sidestep import registry
-from sidestep.errors import SidestepError
 from sidestep.leaderboard.audit import Problem
+from sidestep.leaderboard.duplicates import Place, Trace, contradictions
 from sidestep.leaderboard.held_out import HeldOut
 from sidestep.leaderboard.verify_pack import PackVerification
 from sidestep.metrics.observed import ObservationClass, Observed, observation_class, parse_observed
 from sidestep.metrics.score import EpisodeScores, by_policy, common_source
 from sidestep.runs.folder import safe_name
 from sidestep.runs.plan import Plan
-from sidestep.suites.files import choose_options, load_suite, option_names
+from sidestep.runs.sampling import chance_of_finding
 from sidestep.types.scenario import Scenario
 
 OPEN, HELD_OUT = "open", "held-out"
@@ -32,6 +30,10 @@ KINDS = {
     "misplaced": "records belong to other episodes",
     "repeated": "episodes occur more than once",
     "foreign": "records are not in the plan",
+    "scenario": "scenarios are not those of the bundled suite, or of another version of it",
+    "world": "records do not fit their scenario and seed: edited, or written by another version",
+    "signature": "the pack is not signed by a key of the list",
+    "policy": "the policy is not what it is said to be",
     "results": "results differ from the records: edited, or written by another version (score and pack again)",
 }
 
@@ -50,6 +52,22 @@ class Verified:
     """Why episodes of this policy were not re-run; empty if they were."""
     difference: str = ""
     """The first difference between a record and its re-run."""
+    possible: int = 0
+    """Number of episodes that could be run again, from which those that were are drawn."""
+    nonce: str = ""
+    """What the sample was drawn with."""
+    not_built: int = 0
+    """Number of scenarios that were not compared with the bundled suite or with their worlds."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all episodes were run again and came out equal."""
+        return self.checked == self.equal == self.rescored > 0
+
+    @property
+    def missed(self) -> float:
+        """Chance that one forged episode was not among those that were run again."""
+        return 1.0 - chance_of_finding(self.rescored, self.checked, 1)
 
     @property
     def level(self) -> str:
@@ -64,6 +82,11 @@ class Verified:
         parts = [f"{self.rescored} episodes scored again from their records"]
         if self.checked:
             parts.append(f"{self.equal} of {self.checked} that were run again are equal to the bit")
+        if 0 < self.checked < self.rescored:
+            drawn = f"drawn with nonce {self.nonce}" if self.nonce else "drawn"
+            parts.append(f"{drawn}: one forged episode would have been missed with {self.missed:.0%}")
+        if self.not_built:
+            parts.append(f"{self.not_built} scenarios not compared with the bundled suite or with their worlds")
         if self.not_checked:
             parts.append(f"not verified: {self.not_checked}")
         return "; ".join(parts)
@@ -91,6 +114,9 @@ class BoardEntry:
     track: str
     reasons: tuple[str, ...]
     """Why it is not ranked; if empty, it is ranked unless it is privileged."""
+    traces: Mapping[Place, Trace] = field(default_factory=dict, repr=False)
+    signer: str = ""
+    """Name of the key that signed the pack, from the list of keys of the board."""
     source_code: Mapping[str, str] = field(default_factory=dict)
     """File → source code of the policy, if the pack contains it."""
 
@@ -143,8 +169,10 @@ def _scenarios_hash(scenarios: Iterable[Scenario]) -> str:
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
-def make_entries(found: PackVerification, held_out: Sequence[HeldOut], date: str, version: str) -> list[BoardEntry]:
-    """The entries of an unpacked pack."""
+def make_entries(
+    found: PackVerification, held_out: Sequence[HeldOut], date: str, version: str, need_rerun: bool = True
+) -> list[BoardEntry]:
+    """The entries of an unpacked pack. With ``need_rerun``, those of which no episode was run again are not ranked."""
     pack, audit = found.pack, found.audit
     run, plan = audit.run.description, audit.run.plan
     episodes = by_policy(audit.scored.episodes)
@@ -153,14 +181,9 @@ def make_entries(found: PackVerification, held_out: Sequence[HeldOut], date: str
     for policy in plan.policies:
         if policy.name not in episodes:
             continue
-        left = next((entry.reason for entry in found.not_checked if entry.policy == policy.name), "")
-        checked, equal = found.again.by_policy.get(policy.name, (0, 0))
-        difference = "" if equal == checked else _first_difference(found)
-        count = len(episodes[policy.name])
-        verified = Verified(date, f"Sidestep {version}", count, checked, equal, left, difference)
+        verified = _verified(found, policy.name, len(episodes[policy.name]), date, f"Sidestep {version}")
         reasons = [*([reason] if reason else []), *_reasons(audit.problems_of(policy.name))]
-        if verified.level == "differs":
-            reasons.append(f"a second run differs from the record ({difference})")
+        reasons += _reasons_of_rerun(verified, need_rerun)
         entries.append(
             BoardEntry(
                 id=f"{pack.sha256[:10]}-{safe_name(policy.name)}",
@@ -179,10 +202,45 @@ def make_entries(found: PackVerification, held_out: Sequence[HeldOut], date: str
                 verified=verified,
                 track=track,
                 reasons=tuple(reasons),
+                traces={key[1:]: trace for key, trace in audit.traces.items() if key[0] == policy.name},
+                signer=found.signer,
                 source_code=_source_code(pack.folder, pack.sources.get(policy.name, "")),
             )
         )
     return entries
+
+
+def _reasons_of_rerun(verified: Verified, need_rerun: bool) -> list[str]:
+    if verified.level == "differs":
+        return [f"a second run differs from the record ({verified.difference})"]
+    if need_rerun and not verified.checked:
+        return [f"not run again ({verified.not_checked or 'nothing to run'}); a rank needs a second run"]
+    return []
+
+
+def _verified(found: PackVerification, policy: str, count: int, date: str, by: str) -> Verified:
+    left = next((entry.reason for entry in found.not_checked if entry.policy == policy), "")
+    checked, equal = found.again.by_policy.get(policy, (0, 0))
+    return Verified(
+        date=date,
+        by=by,
+        rescored=count,
+        checked=checked,
+        equal=equal,
+        not_checked=left,
+        difference="" if equal == checked else _first_difference(found),
+        possible=found.possible.get(policy, 0),
+        nonce=found.again.nonce if checked else "",
+        not_built=len({each.scenario for each in found.audit.unbuilt}),
+    )
+
+
+def with_contradictions(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
+    """The entries, with a reason against those that contradict each other."""
+    found = contradictions(entries)
+    return [
+        replace(entry, reasons=(*entry.reasons, found[entry.id])) if entry.id in found else entry for entry in entries
+    ]
 
 
 def _first_difference(found: PackVerification) -> str:
@@ -231,47 +289,6 @@ def with_labels(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
     return labelled
 
 
-def split_of(plan: Plan) -> str:
-    """``dev``, ``test`` or both, from tags and options of the scenarios; empty if the suite has no splits."""
-    found = {tag for scenario in plan.scenarios for tag in scenario.tags if tag in ("dev", "test")}
-    for scenario in plan.scenarios:
-        options = scenario.notes.get("options")
-        if isinstance(options, dict) and options.get("split") in ("dev", "test"):
-            found.add(options["split"])
-    return " + ".join(sorted(found))
-
-
-def coverage(plan: Plan) -> str:
-    """Scenarios in words, such as ``33 of 33 scenarios of the bundled suite``, or how they differ from that suite."""
-    count = len(plan.scenarios)
-    options = plan.scenarios[0].notes.get("options") if plan.scenarios else None
-    split = split_of(plan)
-    chosen = {
-        **(options if isinstance(options, dict) else {}),
-        **({"split": split} if split in ("dev", "test") else {}),
-    }
-    known = _bundled(plan.suite, json.dumps(chosen, sort_keys=True))
-    if not known:
-        return f"{count} scenarios that are not of a bundled suite"
-    if any(known.get(scenario.name) != scenario.model_dump_json() for scenario in plan.scenarios):
-        return f"{count} scenarios that differ from those of the bundled suite of this name"
-    return f"{count} of {len(known)} scenarios of the bundled suite"
-
-
-@cache
-def _bundled(name: str, options: str) -> dict[str, str]:
-    """Scenario → its JSON in a bundled suite with these options; empty if there is no such suite."""
-    if name not in registry.SUITES:
-        return {}
-    try:
-        suite = load_suite(name)
-        known = option_names(suite)
-        suite = choose_options(suite, {key: value for key, value in json.loads(options).items() if key in known})
-        return {scenario.name: scenario.model_dump_json() for scenario in suite.scenarios()}
-    except SidestepError:
-        return {}
-
-
 def verified_json(verified: Verified) -> dict[str, Any]:
     """The checks of an entry as in ``board.json``."""
-    return asdict(verified) | {"level": verified.level}
+    return asdict(verified) | {"level": verified.level, "missed": verified.missed}

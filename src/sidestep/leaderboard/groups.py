@@ -4,12 +4,14 @@ settings, simulator and dialect."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from sidestep.leaderboard.entries import OPEN, BoardEntry, coverage, split_of, verified_json
+from sidestep.leaderboard.bundled import coverage, split_of
+from sidestep.leaderboard.duplicates import same_motion
+from sidestep.leaderboard.entries import OPEN, BoardEntry, verified_json
 from sidestep.metrics.observed import CLASS_WORDS, INFORMED, ObservationClass, observes_json
 from sidestep.metrics.ranking import Ranked, rank
 from sidestep.report.summary import Summary, summarise_episodes
@@ -31,6 +33,14 @@ class Group:
     """Which part of the bundled suite the entries cover."""
     race: ObservationClass | None = None
     """What its entries observe, if entries with the same plan observe something else; else None."""
+    copies: Mapping[str, str] = field(default_factory=dict)
+    """Label → label of an entry that moved alike in every episode: both count as one in the ranking."""
+
+    @property
+    def separable(self) -> bool:
+        """Whether the episodes tell any two of the ranked entries apart; a single one is first."""
+        distinct = [place for label, place in self.ranks.items() if label not in self.copies]
+        return len(distinct) < 2 or any(place.rank > 1 for place in distinct)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -56,6 +66,7 @@ class Group:
             "id": self.id,
             "track": self.track,
             "rank_by": self.rank_by,
+            "separable": self.separable,
             **{name.lower(): value for name, value in self.facts.items()},
             "entries": [self._entry_json(entry) for entry in self.entries],
         }
@@ -68,6 +79,7 @@ class Group:
             "rank": None if place is None else place.rank,
             "rank_last": None if place is None else place.last,
             "tied_with": [] if place is None else list(place.tied_with),
+            "same_motion_as": self.copies.get(entry.label),
             "metrics": {
                 name: {
                     "mean": found.value,
@@ -92,6 +104,7 @@ def entry_json(entry: BoardEntry) -> dict[str, Any]:
         "pack": entry.pack,
         "sha256": entry.sha256,
         "signature": entry.signature,
+        "signer": entry.signer,
         "privileged": entry.privileged,
         **observes_json(entry.observed),
         "people": entry.people,
@@ -133,12 +146,25 @@ def _races(entries: list[BoardEntry]) -> list[tuple[ObservationClass | None, lis
 
 
 def _group(track: str, name: str, entries: list[BoardEntry], rank_by: str, race: ObservationClass | None) -> Group:
-    ranks = _ranks([entry for entry in entries if not entry.privileged], rank_by)
+    copies = same_motion(sorted(entries, key=lambda entry: (entry.privileged, not entry.verified.is_complete)))
+    ranks = _ranks([each for each in entries if not each.privileged and each.label not in copies], rank_by)
+    ranks = _with_copies(ranks, copies)
     order = {label: place for place, label in enumerate(ranks)}
     entries = sorted(entries, key=lambda entry: order.get(entry.label, len(order)))
     episodes = [replace(episode, policy=entry.label) for entry in entries for episode in entry.episodes]
     covered = coverage(entries[0].plan)
-    return Group(name, track, tuple(entries), ranks, rank_by, summarise_episodes(episodes), covered, race)
+    return Group(name, track, tuple(entries), ranks, rank_by, summarise_episodes(episodes), covered, race, copies)
+
+
+def _with_copies(ranks: dict[str, Ranked], copies: Mapping[str, str]) -> dict[str, Ranked]:
+    """The ranks, in which copies share the rank of what they copy and come after it."""
+    found: dict[str, Ranked] = {}
+    for label, place in ranks.items():
+        same = [copy for copy, first in copies.items() if first == label]
+        for each in (label, *same):
+            alike = tuple(other for other in (label, *same) if other != each)
+            found[each] = replace(place, label=each, tied_with=(*place.tied_with, *alike))
+    return found
 
 
 def _ranks(entries: Sequence[BoardEntry], rank_by: str) -> dict[str, Ranked]:

@@ -24,6 +24,7 @@ from typing import Any
 from sidestep import registry
 from sidestep._util.writing import whole_file
 from sidestep.errors import BadInput
+from sidestep.leaderboard.limits import refused_names
 from sidestep.leaderboard.signatures import Signature, sign
 from sidestep.records import load_record
 from sidestep.records.counterfactuals import COUNTERFACTUALS, counterfactual_path
@@ -134,6 +135,7 @@ def write_pack(folder: Path, out: Path, *, source: bool = True, key: Path | None
         policies.append(policy)
     plan = run.plan.model_copy(update={"policies": tuple(policies), "base": _base_in_package(run)})
     texts = {RUN_FILE: _run_text(replace(run, plan=plan)), PACK_FILE: _about(run, sources)}
+    left_out += [f"nobody can read this pack: {each}" for each in refused_names(json.loads(texts[RUN_FILE])["plan"])]
     with whole_file(out) as temporary:
         signature = _write(temporary, files, texts, key)
     sha256 = sha256_of(out)

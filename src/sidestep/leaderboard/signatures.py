@@ -3,19 +3,26 @@ correct."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sidestep._util.reading import parse_json, read_bytes
+from sidestep._util.reading import parse_json, read_bytes, read_text
 from sidestep._util.writing import write_whole
 from sidestep.errors import BadInput
 
 CONTEXT = b"sidestep pack 1\n"
 """Prefix of the signed data, so that a signature of a pack is valid for nothing else."""
 KEY_BYTES = 1 << 14
+KEYS_BYTES = 1 << 20
+KEY_LENGTH = 32
+HEX_KEY = re.compile(r"[0-9a-fA-F]{64}")
+SPKI_ED25519 = bytes.fromhex("302a300506032b6570032100")
+"""How the public keys in PEM files begin."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,36 @@ def read_public_key(path: Path) -> str:
     if not isinstance(key, crypto.Ed25519PublicKey):
         raise BadInput(f"{path}: not an Ed25519 public key; `sidestep pack keygen FILE` writes it to FILE.pub")
     return str(key.public_bytes_raw().hex())
+
+
+def read_keys(path: Path) -> dict[str, str]:
+    """Public key in hexadecimal digits → name, of a list of keys: a line ``KEY NAME`` for each, with comments after
+    ``#``. A key is 64 hexadecimal digits, or base64 of the 32 bytes or of the line in a ``.pub`` file."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(read_text(path, "list of keys", KEYS_BYTES).splitlines(), start=1):
+        key, _, name = line.partition("#")[0].strip().partition(" ")
+        if not key:
+            continue
+        where = f"{path}: line {number}"
+        public = _public_key_of(key)
+        if public is None or not name.strip():
+            raise BadInput(f"{where}: not `KEY NAME`, with 64 hexadecimal digits or base64 of an Ed25519 public key")
+        if public in found:
+            raise BadInput(f"{where}: the key of {found[public]!r:.80} again; give every key once")
+        found[public] = name.strip()
+    if not found:
+        raise BadInput(f"{path}: no keys in it; write a line `KEY NAME` for each key that is allowed")
+    return found
+
+
+def _public_key_of(text: str) -> str | None:
+    if HEX_KEY.fullmatch(text):
+        return text.lower()
+    try:
+        data = base64.b64decode(text, validate=True).removeprefix(SPKI_ED25519)
+    except ValueError:
+        return None
+    return data.hex() if len(data) == KEY_LENGTH else None
 
 
 class _Library:

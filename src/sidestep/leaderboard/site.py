@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -16,40 +16,48 @@ from markupsafe import Markup
 from sidestep._util.writing import whole_file, write_whole
 from sidestep.errors import BadInput, SidestepError
 from sidestep.interfaces import Metric
-from sidestep.leaderboard.entries import BoardEntry, make_entries, split_of, with_labels
+from sidestep.leaderboard.bundled import split_of
+from sidestep.leaderboard.entries import BoardEntry, make_entries, with_contradictions, with_labels
 from sidestep.leaderboard.groups import Group, entry_json, make_groups
 from sidestep.leaderboard.held_out import HeldOut
 from sidestep.leaderboard.unpack import Pack, unpacked
-from sidestep.leaderboard.verify_pack import check_unpacked
+from sidestep.leaderboard.verify_pack import PackVerification, check_unpacked
 from sidestep.metrics.score import load_metrics
 from sidestep.render.top_view import palette
 from sidestep.report.html import write_report
 from sidestep.report.selection import policy_colours
 from sidestep.report.summary import Summary, summarise_episodes
 from sidestep.report.viewer.page import style, templates
-from sidestep.runs.finished import FinishedRun
 from sidestep.runs.folder import safe_name
+from sidestep.runs.sampling import new_nonce
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
 
 BOARD_FORMAT = 1
 BOARD_FILE = "board.json"
 RANK_BY = "success"
+VERIFY = 5
+"""Number of episodes of each policy that are run again: of few all, of many a sample."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a board. ``verify`` is the number of episodes of each policy to run again; with ``trust``, policies
-    that are not bundled are run too."""
+    """Settings of a board. ``verify`` is the number of episodes of each policy to run again, drawn with ``nonce``; with
+    ``trust``, policies that are not bundled are run too."""
 
     title: str = "Leaderboard"
     rank_by: str = RANK_BY
-    verify: int = 0
+    verify: int = VERIFY
     workers: int = 1
     trust: bool = False
     reports: bool = True
     packs: bool = True
     """Whether packs are copied to the site, so that readers can check them."""
+    nonce: str = field(default_factory=new_nonce)
+    keys: Mapping[str, str] | None = None
+    """Public key → name: only packs signed by one of these are ranked. None: all."""
+    need_rerun: bool = True
+    """Whether entries need an episode that was run again for a rank."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +86,9 @@ class Board:
             "written": self.written,
             "sidestep": __version__,
             "rank_by": self.settings.rank_by,
+            "verify": self.settings.verify,
+            "nonce": self.settings.nonce,
+            "keys": None if self.settings.keys is None else dict(self.settings.keys),
             "held_out": [each.as_json() for each in self.held_out],
             "suites": {suite: [group.as_json() for group in groups] for suite, groups in self.groups.items()},
             "unranked": [entry_json(entry) for entry in self.unranked],
@@ -112,9 +123,9 @@ def write_board(
                 if pack.sha256 in seen:
                     raise BadInput(f"{path}: this pack was given twice")
                 seen.add(pack.sha256)
-                found = check_unpacked(pack, settings.verify, settings.workers, trust=settings.trust, each=True)
-                new = make_entries(found, held_out, written.date().isoformat(), __version__)
-                _publish(pack, found.audit.run, new, out, settings)
+                found = _check(pack, settings)
+                new = make_entries(found, held_out, written.date().isoformat(), __version__, settings.need_rerun)
+                _publish(found, new, out, settings)
         except SidestepError as error:
             refused.append((path.name, str(error).removeprefix(f"{path}: ").replace(str(path), path.name)))
             continue
@@ -122,26 +133,41 @@ def write_board(
     if not entries:
         reason = refused[0][1] if refused else "none was given"
         raise BadInput(f"no pack can be shown: {reason}")
-    labelled = with_labels(entries)
-    suites = dict.fromkeys(entry.suite for entry in labelled)
-    groups = {
-        suite: make_groups([each for each in labelled if each.suite == suite], settings.rank_by) for suite in suites
-    }
+    labelled = with_labels(with_contradictions(entries))
+    groups = _groups_by_suite(labelled, settings.rank_by)
     moment = written.strftime("%Y-%m-%d %H:%M UTC")
     board = Board(settings, tuple(labelled), tuple(refused), tuple(held_out), moment, groups)
     _write_pages(board, metric, out)
     return board
 
 
-def _publish(pack: Pack, run: FinishedRun, entries: Sequence[BoardEntry], out: Path, settings: Settings) -> None:
+def _groups_by_suite(entries: Sequence[BoardEntry], rank_by: str) -> dict[str, list[Group]]:
+    suites = dict.fromkeys(entry.suite for entry in entries)
+    return {suite: make_groups([each for each in entries if each.suite == suite], rank_by) for suite in suites}
+
+
+def _check(pack: Pack, settings: Settings) -> PackVerification:
+    return check_unpacked(
+        pack,
+        settings.verify,
+        settings.workers,
+        trust=settings.trust,
+        each=True,
+        nonce=settings.nonce,
+        keys=settings.keys,
+    )
+
+
+def _publish(found: PackVerification, entries: Sequence[BoardEntry], out: Path, settings: Settings) -> None:
     """Copy the pack to the site and, if it has no problems, write its report."""
+    pack = found.pack
     if settings.packs:
         target = out / "packs" / pack_file(entries[0])
         target.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(target) as temporary:
             shutil.copyfile(pack.path, temporary)
-    if settings.reports and not any(entry.reasons for entry in entries):
-        write_report([run], out / "reports" / f"{pack.sha256[:10]}.html")
+    if settings.reports and found.ok and all(entry.track for entry in entries):
+        write_report([found.audit.run], out / "reports" / f"{pack.sha256[:10]}.html")
 
 
 def pack_file(entry: BoardEntry) -> str:

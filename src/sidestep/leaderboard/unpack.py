@@ -21,6 +21,7 @@ from typing import Any
 
 from sidestep._util.reading import MOST_BYTES, is_file, parse_json
 from sidestep.errors import BadInput
+from sidestep.leaderboard.limits import MOST_EPISODES, MOST_PLAN_BYTES, check_plan, check_tables
 from sidestep.leaderboard.pack import BLOCK, MEMBER, PACK_FILE, PACK_FORMAT, SIGNATURE_FILE, SUMS_FILE, sha256_of
 from sidestep.leaderboard.signatures import Signature, check_signature
 from sidestep.runs.finished import FinishedRun
@@ -29,10 +30,11 @@ from sidestep.runs.folder import RESULTS_FILE, RUN_FILE, safe_name
 ZIP_BEGINS = b"PK\x03\x04"
 MOST_DIRECTORY_BYTES = 1 << 26
 """Size of the list of members, some 600,000 of them: Python reads it whole, into ten times as much memory."""
-MOST_MEMBERS = 1_000_000
+MOST_MEMBERS = 2 * MOST_EPISODES + 10_000
+"""A record and a counterfactual for each episode, tables and sources."""
 MOST_RECORD_BYTES = 1 << 30
-MOST_RESULTS_BYTES = 1 << 36
-MOST_SUMS_BYTES = 1 << 29
+MOST_RESULTS_BYTES = 1 << 31
+MOST_SUMS_BYTES = 1 << 28
 REQUIRED = (RUN_FILE, PACK_FILE, RESULTS_FILE, SUMS_FILE)
 SUM_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _ZIP_ERRORS = (
@@ -90,6 +92,7 @@ def unpacked(path: Path) -> Iterator[Pack]:
             raise
         except _ZIP_ERRORS as error:
             raise BadInput(f"{path}: not a pack, or damaged: {str(error)[:200]}; ask for the file again") from None
+        check_tables(folder, check_plan(folder, path), path)
         signature = None
         if SIGNATURE_FILE in members:
             text = (folder / SIGNATURE_FILE).read_bytes()
@@ -166,6 +169,8 @@ def _checked_members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.
 def _most_bytes(name: str) -> int:
     if name == SUMS_FILE:
         return MOST_SUMS_BYTES
+    if name == RUN_FILE:
+        return MOST_PLAN_BYTES
     if name.endswith(".parquet"):
         return MOST_RESULTS_BYTES if name.startswith("results") else MOST_RECORD_BYTES
     return MOST_BYTES

@@ -3,26 +3,28 @@ Unless the pack is trusted, only bundled policies are run; episodes that were no
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.leaderboard.audit import Audit, audit_run
+from sidestep.leaderboard.audit import Audit, Problem, audit_run
+from sidestep.leaderboard.declared import is_ours
 from sidestep.leaderboard.signatures import read_public_key
 from sidestep.leaderboard.unpack import Pack, unpacked
+from sidestep.leaderboard.worlds import scenarios_not_here
 from sidestep.runs.episode import EpisodeTask, RunEpisode
 from sidestep.runs.plan import Plan, PolicyPlan
-from sidestep.runs.provenance import PLUG_IN, names_of_files, scenario_files, setting_files, simulator_version
+from sidestep.runs.provenance import setting_files, simulator_version
 from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.runner import tasks_of
+from sidestep.runs.sampling import check_nonce, draw, new_nonce
 from sidestep.runs.verify import (
     Progress,
     Verification,
     reason_not_rerun,
     run_again,
-    spread,
     under_access,
     was_served,
 )
@@ -45,6 +47,10 @@ class PackVerification:
     audit: Audit
     again: Verification
     not_checked: tuple[NotChecked, ...]
+    possible: dict[str, int] = field(default_factory=dict)
+    """Policy → number of episodes that could be run again, of which a sample was drawn."""
+    signer: str = ""
+    """Name of the key that signed the pack, if a list of keys was given and has it."""
 
     @property
     def same_code(self) -> bool:
@@ -66,12 +72,15 @@ class PackVerification:
                 "sha256": self.pack.sha256,
                 "signature": None if signature is None else signature.fingerprint,
                 "public_key": None if signature is None else signature.public_key,
+                "signer": self.signer,
                 "package_version": run.package_version,
                 "same_code": self.same_code,
                 "episodes": run.plan.size,
                 "rescored": len(self.audit.scored.episodes),
                 "problems": [asdict(problem) for problem in self.audit.problems],
                 "not_checked": [asdict(entry) for entry in self.not_checked],
+                "worlds": self.audit.worlds_checked,
+                "worlds_not_checked": [asdict(entry) for entry in self.audit.unbuilt],
             },
         }
 
@@ -86,18 +95,23 @@ def verify_pack(
     trust: bool = False,
     key: Path | None = None,
     access: Isolation | None = None,
+    nonce: str | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> PackVerification:
     """Check a pack: hashes and signature, records against plan and results, and ``sample`` episodes (None: all, 0:
-    none) by running them again.
+    none) by running them again. The sample is drawn with ``nonce``, by default a random one.
 
     Only bundled policies are run, unless ``trust`` allows the code of the others. With ``key``, the file of a public
-    key, the pack must be signed by that key. ``access`` says what guests may reach.
+    key, the pack must be signed by that key. With ``keys`` (public key → name), a pack that is not signed by one of
+    them has a problem. ``access`` says what guests may reach.
     """
     with unpacked(path) as pack:
         if key is not None and (pack.signature is None or pack.signature.public_key != read_public_key(key)):
             signed = "is not signed" if pack.signature is None else f"is signed by {pack.signature.fingerprint}"
             raise BadInput(f"{path}: {signed}, not by the key in {key}")
-        return check_unpacked(pack, sample, workers, progress, run_episode, trust=trust, access=access)
+        return check_unpacked(
+            pack, sample, workers, progress, run_episode, trust=trust, access=access, nonce=nonce, keys=keys
+        )
 
 
 def check_unpacked(
@@ -110,30 +124,49 @@ def check_unpacked(
     trust: bool = False,
     each: bool = False,
     access: Isolation | None = None,
+    nonce: str | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> PackVerification:
     """Check an unpacked pack as ``verify_pack`` does. With ``each``, ``sample`` is the number of episodes of each
     policy."""
+    nonce = new_nonce() if nonce is None else check_nonce(nonce)
     audit = audit_run(pack.folder)
+    if keys is not None and (problem := _problem_of_signature(pack, keys)):
+        audit = replace(audit, problems=(problem, *audit.problems))
     policies = tuple(_from_pack(policy, pack) for policy in audit.run.plan.policies)
     plan = under_access(audit.run.plan.model_copy(update={"policies": policies}), access)
+    signer = "" if pack.signature is None else (keys or {}).get(pack.signature.public_key, "")
     if sample == 0:
         count = len(plan.scenarios) * len(plan.seeds)
         left = [NotChecked(policy.name, count, "no episode was re-run") for policy in policies]
-        return PackVerification(pack, audit, Verification(0, 0, None), tuple(left))
+        return PackVerification(pack, audit, Verification(0, 0, None), tuple(left), signer=signer)
     tasks, left = _divide(plan, audit, pack.folder, trust)
+    possible = {policy.name: sum(task.policy is policy for task in tasks) for policy in policies}
     parts = [[task for task in tasks if task.policy is policy] for policy in policies] if each else [tasks]
-    chosen = [task for part in parts for task in spread(part, sample)]
-    if not chosen:
-        return PackVerification(pack, audit, Verification(0, 0, None), tuple(left))
-    named = {task.policy.name for task in chosen}
-    plan = plan.model_copy(update={"policies": tuple(policy for policy in policies if policy.name in named)})
-    return PackVerification(pack, audit, run_again(plan, chosen, workers, progress, run_episode), tuple(left))
+    chosen = [task for part in parts for task in draw(part, sample, nonce)]
+    again = Verification(0, 0, None)
+    if chosen:
+        named = {task.policy.name for task in chosen}
+        plan = plan.model_copy(update={"policies": tuple(policy for policy in policies if policy.name in named)})
+        again = replace(run_again(plan, chosen, workers, progress, run_episode), nonce=nonce, of=len(tasks))
+    return PackVerification(pack, audit, again, tuple(left), possible, signer)
+
+
+def _problem_of_signature(pack: Pack, keys: Mapping[str, str]) -> Problem | None:
+    """What is wrong if only packs signed by one of ``keys`` are accepted."""
+    if pack.signature is None:
+        return Problem("signature", "the pack is not signed, but only packs signed by keys of the list count")
+    if pack.signature.public_key not in keys:
+        return Problem(
+            "signature", f"the pack is signed by {pack.signature.fingerprint}, which is not in the list of keys"
+        )
+    return None
 
 
 def _divide(plan: Plan, audit: Audit, folder: Path, trust: bool) -> tuple[list[EpisodeTask], list[NotChecked]]:
     """Episodes that can be re-run, and the number and reason of those that cannot."""
     there = {(each.policy, each.scenario, each.seed) for each in audit.scored.episodes}
-    missing = _scenarios_not_here(plan)
+    missing = scenarios_not_here(plan)
     all_tasks = [task for task in tasks_of(plan, folder) if (task.policy.name, task.scenario.name, task.seed) in there]
     tasks: list[EpisodeTask] = []
     left: list[NotChecked] = []
@@ -165,23 +198,8 @@ def _reason_not_run(policy: PolicyPlan, trust: bool) -> str:
     """Why a policy of a pack cannot be run here; empty if it can."""
     if was_served(policy.made_from):
         return "it connected to `sidestep serve` over a socket"
-    predictor = policy.settings.get("predictor")
-    is_ours = policy.is_bundled and (not isinstance(predictor, str) or predictor in registry.PREDICTORS)
-    if not is_ours and not trust:
+    if not is_ours(policy) and not trust:
         return "it is the author's own code, which runs only with --trust"
     if {key: value for key, value in policy.files.items() if key in policy.settings} != setting_files(policy.settings):
         return "a file in its settings is missing here or has changed"
     return ""
-
-
-def _scenarios_not_here(plan: Plan) -> dict[str, str]:
-    """Scenario → why it cannot be built as in the run: a recording, map or plug-in is missing here or has changed."""
-    everywhere = scenario_files(plan.scenarios, plan.base)
-    changed = {name for name in {*plan.files, *everywhere} if plan.files.get(name) != everywhere.get(name)}
-    plug_in = next((name for name in sorted(changed) if name.startswith(PLUG_IN)), None)
-    found = {}
-    for scenario in plan.scenarios:
-        wrong = plug_in or next((name for name in names_of_files(scenario) if name in changed), None)
-        if wrong is not None:
-            found[scenario.name] = f"{wrong} is missing here or differs from the one of the run"
-    return found

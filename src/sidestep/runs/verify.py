@@ -24,6 +24,7 @@ from sidestep.runs.remote.guests import GuestProcesses
 from sidestep.runs.remote.isolation import Isolation
 from sidestep.runs.remote.wire import Address
 from sidestep.runs.runner import choose_executor, tasks_of
+from sidestep.runs.sampling import chances, check_nonce, draw
 from sidestep.types.record import FORMAT_VERSION, EpisodeRecord
 
 COMPONENTS: dict[str, tuple[str, ...]] = {
@@ -56,11 +57,19 @@ class Verification:
     first_difference: Difference | None
     by_policy: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Policy → number of episodes checked and equal."""
+    nonce: str = ""
+    """What the sample was drawn with; empty if it was not drawn."""
+    of: int = 0
+    """Number of episodes that the sample was taken from; 0: not known."""
 
     def as_json(self) -> dict[str, Any]:
         """The document of ``sidestep verify --json``."""
         document = asdict(self)
         del document["by_policy"]
+        if not self.nonce:
+            del document["nonce"], document["of"]
+        else:
+            document["chances"] = {str(forged): chance for forged, chance in chances(self.of, self.checked).items()}
         if self.first_difference is not None:
             document["first_difference"]["is"] = document["first_difference"].pop("is_")
         return document
@@ -77,9 +86,10 @@ def verify_run(
     run_episode: RunEpisode | None = None,
     *,
     access: Isolation | None = None,
+    nonce: str | None = None,
 ) -> Verification:
-    """Run ``sample`` episodes of the run again (all by default; spread evenly over it) and compare with the
-    records. ``access`` says what guests may reach, by default their own files."""
+    """Run ``sample`` episodes of the run again (all by default; spread evenly over it, or drawn with ``nonce``) and
+    compare with the records. ``access`` says what guests may reach, by default their own files."""
     plan = under_access(load_run(folder).plan, access)
     if reason := reason_not_rerun(plan):
         raise BadInput(f"{folder}: {reason}")
@@ -92,7 +102,9 @@ def verify_run(
     tasks = [task for task in tasks_of(plan, folder) if task.path.exists()]
     if not tasks:
         raise BadInput(f"{folder}: no episode records in it")
-    return run_again(plan, spread(tasks, sample), workers, progress, run_episode)
+    chosen = spread(tasks, sample) if nonce is None else draw(tasks, sample, check_nonce(nonce))
+    found = run_again(plan, chosen, workers, progress, run_episode)
+    return found if nonce is None else replace(found, nonce=nonce, of=len(tasks))
 
 
 def under_access(plan: Plan, access: Isolation | None = None) -> Plan:
