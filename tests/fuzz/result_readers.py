@@ -54,6 +54,16 @@ def foreign_interactions(folder: Path) -> bytes:
 # runs and packs
 
 
+LIST_OF_KEYS = f"# who may sign\n{'ab' * 32} one\n{'cd' * 32} two  # and why\n".encode()
+
+
+def list_of_keys(path: Path) -> None:
+    """A list of keys that packs may be signed with."""
+    from sidestep.leaderboard.signatures import read_keys
+
+    read_keys(path)
+
+
 def ledger(path: Path) -> None:
     """A ledger of a run."""
     from sidestep.runs.ledger import Ledger

@@ -104,6 +104,7 @@ TARGETS: dict[str, Target] = {
     "results_columns": Target(
         from_file(result_readers.results_file, "results.parquet", result_readers.results), archives.table_damage
     ),
+    "list_of_keys": Target(from_file(result_readers.LIST_OF_KEYS, "keys", result_readers.list_of_keys), lines_damage),
     "ledger": Target(from_file(result_readers.ledger_file, "ledger.jsonl", result_readers.ledger), lines_damage),
     "owner": Target(from_file(result_readers.OWNER, "running.json", result_readers.owner), JSON),
     "pack": Target(from_file(result_readers.pack_file, "p.pack", result_readers.pack), archives.pack_damage(JSON)),
