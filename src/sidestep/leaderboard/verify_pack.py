@@ -130,7 +130,7 @@ def check_unpacked(
     """Check an unpacked pack as ``verify_pack`` does. With ``each``, ``sample`` is the number of episodes of each
     policy."""
     nonce = new_nonce() if nonce is None else check_nonce(nonce)
-    audit = audit_run(pack.folder)
+    audit = _audit(pack)
     if keys is not None and (problem := _problem_of_signature(pack, keys)):
         audit = replace(audit, problems=(problem, *audit.problems))
     policies = tuple(_from_pack(policy, pack) for policy in audit.run.plan.policies)
@@ -150,6 +150,14 @@ def check_unpacked(
         plan = plan.model_copy(update={"policies": tuple(policy for policy in policies if policy.name in named)})
         again = replace(run_again(plan, chosen, workers, progress, run_episode), nonce=nonce, of=len(tasks))
     return PackVerification(pack, audit, again, tuple(left), possible, signer)
+
+
+def _audit(pack: Pack) -> Audit:
+    """The audit; errors name the pack, not the folder where it is unpacked for a while."""
+    try:
+        return audit_run(pack.folder)
+    except BadInput as error:
+        raise BadInput(str(error).replace(str(pack.folder), str(pack.path))) from None
 
 
 def _problem_of_signature(pack: Pack, keys: Mapping[str, str]) -> Problem | None:
