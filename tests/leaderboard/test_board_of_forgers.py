@@ -79,6 +79,20 @@ def test_two_packs_that_contradict_each_other(run: Path, tmp_path: Path, build: 
     assert set(reasons(board)) == {"forged.pack"}
 
 
+def test_disputed_episodes_are_run_again(run: Path, tmp_path: Path, build: Build) -> None:
+    """Nobody loses a rank because somebody else sends an invented pack."""
+
+    def lie(copy: Path) -> None:
+        edit_records(copy, lambda record: replace(record, outcome=Outcome.SUCCESS))
+
+    write_pack(run, tmp_path / "real.pack")
+    pack = forged(run, tmp_path, lie)
+    for nonce in "ab":
+        found = reasons(build(tmp_path / "real.pack", pack, verify=1, need_rerun=True, nonce=nonce))
+        assert set(found) == {"forged.pack"}
+        assert found["forged.pack"].endswith("it was run again, and the record of this pack is wrong")
+
+
 def moved_alike(tmp_path: Path, name: str, policy: str, copies: int) -> list[Path]:
     """Packs of one policy under several names, which anybody can send."""
     packs = []

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sidestep.errors import BadInput
 from sidestep.leaderboard.audit import Audit
 from sidestep.leaderboard.pack import write_pack
 from sidestep.leaderboard.verify_pack import verify_pack
@@ -225,6 +226,15 @@ def test_what_is_forged_is_found(name: str, run: Path, tmp_path: Path) -> None:
     matching = [each for each in found.problems if each.kind in kinds.split("|")]
     assert matching
     assert any(re.search(text, each.text) for each in matching)
+
+
+def test_where_nothing_is_right_the_pack_is_named(run: Path, tmp_path: Path) -> None:
+    def forge(copy: Path) -> None:
+        edit_records(copy, in_scenario(name="other"), most=4)
+
+    pack = forged(run, tmp_path, forge, score=False)
+    with pytest.raises(BadInput, match=r"forged\.pack: no record of the plan can be read"):
+        audit_of(pack)
 
 
 def stranger(plan: dict[str, Any]) -> None:

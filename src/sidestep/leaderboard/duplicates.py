@@ -48,25 +48,34 @@ def motion_of(traces: Mapping[Place, Trace]) -> str:
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
 
-def contradictions(entries: Sequence[BoardEntry]) -> dict[str, str]:
-    """Id → reason of entries with an episode of a bundled policy that another entry has otherwise. An entry is right,
-    and has none, if all of its episodes were run again here and came out equal."""
+@dataclass(frozen=True)
+class Contradiction:
+    """Episodes of an entry that another entry of the same bundled policy has otherwise."""
+
+    reason: str
+    places: tuple[Place, ...]
+
+
+def contradictions(entries: Sequence[BoardEntry]) -> dict[str, Contradiction]:
+    """Id → contradiction of entries with episodes of a bundled policy that another entry has otherwise. An entry is
+    right, and has none, if all of its episodes were run again here and came out equal."""
     seen: dict[tuple[str, str, int], list[tuple[BoardEntry, Trace]]] = {}
     for entry in entries:
         for key, trace in _known_traces(entry):
             seen.setdefault(key, []).append((entry, trace))
-    found: dict[str, str] = {}
+    found: dict[str, Contradiction] = {}
     for (_, scenario, seed), held in seen.items():
         if len({trace.whole for _, trace in held}) < 2:
             continue
         for entry, trace in held:
             other = next(each for each, its in held if its.whole != trace.whole)
             if not entry.verified.is_complete:
-                found.setdefault(
-                    entry.id,
+                text = (
                     f"{entry.policy} · {scenario} · seed {seed} contradicts {other.label} ({other.pack}), which is the "
-                    "same version of the same bundled policy",
+                    "same version of the same bundled policy"
                 )
+                before = found.get(entry.id, Contradiction(text, ()))
+                found[entry.id] = Contradiction(before.reason, (*before.places, (scenario, seed)))
     return found
 
 

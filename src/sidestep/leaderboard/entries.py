@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -235,12 +235,23 @@ def _verified(found: PackVerification, policy: str, count: int, date: str, by: s
     )
 
 
-def with_contradictions(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
-    """The entries, with a reason against those that contradict each other."""
+Settle = Callable[[BoardEntry, Sequence[Place]], bool | None]
+"""Runs disputed episodes of an entry again: whether they came out equal, or None if they cannot be run."""
+
+
+def with_contradictions(entries: Sequence[BoardEntry], settle: Settle | None = None) -> list[BoardEntry]:
+    """The entries, with a reason against those that contradict each other. With ``settle``, the disputed episodes are
+    run again, and there is no reason against an entry that is right."""
     found = contradictions(entries)
-    return [
-        replace(entry, reasons=(*entry.reasons, found[entry.id])) if entry.id in found else entry for entry in entries
-    ]
+    settled = []
+    for entry in entries:
+        against = found.get(entry.id)
+        is_right = None if against is None or settle is None else settle(entry, against.places)
+        if against is not None and not is_right:
+            told = "" if is_right is None else "; it was run again, and the record of this pack is wrong"
+            entry = replace(entry, reasons=(*entry.reasons, against.reason + told))
+        settled.append(entry)
+    return settled
 
 
 def _first_difference(found: PackVerification) -> str:

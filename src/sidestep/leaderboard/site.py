@@ -17,11 +17,12 @@ from sidestep._util.writing import whole_file, write_whole
 from sidestep.errors import BadInput, SidestepError
 from sidestep.interfaces import Metric
 from sidestep.leaderboard.bundled import split_of
-from sidestep.leaderboard.entries import BoardEntry, make_entries, with_contradictions, with_labels
+from sidestep.leaderboard.duplicates import Place
+from sidestep.leaderboard.entries import BoardEntry, Settle, make_entries, with_contradictions, with_labels
 from sidestep.leaderboard.groups import Group, entry_json, make_groups
 from sidestep.leaderboard.held_out import HeldOut
 from sidestep.leaderboard.unpack import Pack, unpacked
-from sidestep.leaderboard.verify_pack import PackVerification, check_unpacked
+from sidestep.leaderboard.verify_pack import PackVerification, check_unpacked, run_disputed
 from sidestep.metrics.score import load_metrics
 from sidestep.render.top_view import palette
 from sidestep.report.html import write_report
@@ -114,15 +115,15 @@ def write_board(
     written = datetime.now(UTC)
     entries: list[BoardEntry] = []
     refused: list[tuple[str, str]] = []
-    seen: set[str] = set()
+    places: dict[str, Path] = {}
     for number, path in enumerate(packs):
         if progress is not None:
             progress(number, len(packs), path.name)
         try:
             with unpacked(path) as pack:
-                if pack.sha256 in seen:
+                if pack.sha256 in places:
                     raise BadInput(f"{path}: this pack was given twice")
-                seen.add(pack.sha256)
+                places[pack.sha256] = path
                 found = _check(pack, settings)
                 new = make_entries(found, held_out, written.date().isoformat(), __version__, settings.need_rerun)
                 _publish(found, new, out, settings)
@@ -133,7 +134,8 @@ def write_board(
     if not entries:
         reason = refused[0][1] if refused else "none was given"
         raise BadInput(f"no pack can be shown: {reason}")
-    labelled = with_labels(with_contradictions(entries))
+    settle = _settling(places, settings.workers) if settings.verify else None
+    labelled = with_labels(with_contradictions(entries, settle))
     groups = _groups_by_suite(labelled, settings.rank_by)
     moment = written.strftime("%Y-%m-%d %H:%M UTC")
     board = Board(settings, tuple(labelled), tuple(refused), tuple(held_out), moment, groups)
@@ -144,6 +146,18 @@ def write_board(
 def _groups_by_suite(entries: Sequence[BoardEntry], rank_by: str) -> dict[str, list[Group]]:
     suites = dict.fromkeys(entry.suite for entry in entries)
     return {suite: make_groups([each for each in entries if each.suite == suite], rank_by) for suite in suites}
+
+
+def _settling(places: Mapping[str, Path], workers: int) -> Settle:
+    """What runs disputed episodes of an entry again; ``places`` are the packs by their hash."""
+
+    def settle(entry: BoardEntry, disputed: Sequence[Place]) -> bool | None:
+        try:
+            return run_disputed(places[entry.sha256], entry.policy, disputed, workers)
+        except SidestepError:
+            return None
+
+    return settle
 
 
 def _check(pack: Pack, settings: Settings) -> PackVerification:

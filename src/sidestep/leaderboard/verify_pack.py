@@ -3,7 +3,7 @@ Unless the pack is trusted, only bundled policies are run; episodes that were no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from sidestep.leaderboard.signatures import read_public_key
 from sidestep.leaderboard.unpack import Pack, unpacked
 from sidestep.leaderboard.worlds import scenarios_not_here
 from sidestep.runs.episode import EpisodeTask, RunEpisode
+from sidestep.runs.folder import load_run
 from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.provenance import setting_files, simulator_version
 from sidestep.runs.remote.isolation import Isolation
@@ -28,6 +29,9 @@ from sidestep.runs.verify import (
     under_access,
     was_served,
 )
+
+MOST_DISPUTED = 10
+"""Most episodes of an entry that are run again because another pack contradicts them."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ def check_unpacked(
     """Check an unpacked pack as ``verify_pack`` does. With ``each``, ``sample`` is the number of episodes of each
     policy."""
     nonce = new_nonce() if nonce is None else check_nonce(nonce)
-    audit = audit_run(pack.folder)
+    audit = _audit(pack)
     if keys is not None and (problem := _problem_of_signature(pack, keys)):
         audit = replace(audit, problems=(problem, *audit.problems))
     policies = tuple(_from_pack(policy, pack) for policy in audit.run.plan.policies)
@@ -150,6 +154,30 @@ def check_unpacked(
         plan = plan.model_copy(update={"policies": tuple(policy for policy in policies if policy.name in named)})
         again = replace(run_again(plan, chosen, workers, progress, run_episode), nonce=nonce, of=len(tasks))
     return PackVerification(pack, audit, again, tuple(left), possible, signer)
+
+
+def run_disputed(path: Path, policy: str, places: Sequence[tuple[str, int]], workers: int = 1) -> bool | None:
+    """Run the episodes of a bundled policy at ``places`` (scenario and seed) of a pack again: whether all came out
+    equal, or None if they cannot be run here. Of very many, the first are run."""
+    with unpacked(path) as pack:
+        plan = under_access(load_run(pack.folder).plan)
+        policies = tuple(each for each in plan.policies if each.name == policy and not _reason_not_run(each, False))
+        missing = scenarios_not_here(plan)
+        plan = plan.model_copy(update={"policies": policies})
+        wanted = [place for place in places if place[0] not in missing][:MOST_DISPUTED]
+        tasks = [task for task in tasks_of(plan, pack.folder) if (task.scenario.name, task.seed) in wanted]
+        if not tasks or reason_not_rerun(plan):
+            return None
+        found = run_again(plan, tasks, workers, None, None)
+        return found.equal == found.checked
+
+
+def _audit(pack: Pack) -> Audit:
+    """The audit; errors name the pack, not the folder where it is unpacked for a while."""
+    try:
+        return audit_run(pack.folder)
+    except BadInput as error:
+        raise BadInput(str(error).replace(str(pack.folder), str(pack.path))) from None
 
 
 def _problem_of_signature(pack: Pack, keys: Mapping[str, str]) -> Problem | None:
