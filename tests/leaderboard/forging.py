@@ -18,6 +18,7 @@ from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import score_run
 from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord
+from tests.runs.ledgers import write_ledger
 
 Change = Callable[[EpisodeRecord], EpisodeRecord]
 SCENARIOS = ("circle-crossing", "doorway")
@@ -64,6 +65,8 @@ def forged(run: Path, folder: Path, forge: Callable[[Path], None], score: bool =
     copy = folder / "forged"
     shutil.copytree(run, copy)
     forge(copy)
+    with suppress(SidestepError):
+        write_ledger(copy)
     if score:
         with suppress(SidestepError):
             score_run(copy)

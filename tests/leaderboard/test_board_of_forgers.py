@@ -22,6 +22,7 @@ from tests.leaderboard.conftest import Build
 from tests.leaderboard.forging import edit_records, forged, real_run, records_of
 from tests.leaderboard.packing import make_pack, make_run
 from tests.leaderboard.test_board import folder, ranks
+from tests.runs.ledgers import write_ledger
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +132,7 @@ def test_a_policy_of_somebody_else_under_another_name(tmp_path: Path, build: Bui
     for path in records_of(other / "run"):
         record = load_record(path)
         save_record(replace(record, policy=replace(record.policy, name="genius")), path)
+    write_ledger(other / "run")
     score_run(other / "run")
     for run in (first, other / "run"):
         write_pack(run, run.parent / f"{run.parent.name}.pack")
