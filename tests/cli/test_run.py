@@ -19,6 +19,7 @@ from typer.testing import Result
 
 from sidestep.records import load_record
 from sidestep.runs.folder import load_run, only_run
+from sidestep.runs.ledger import Ledger
 from sidestep.runs.provenance import policy_version as version
 from tests.cli.conftest import WALLED, document, started
 
@@ -43,7 +44,7 @@ def test_json_has_exactly_the_published_keys(suite: str, call: Call) -> None:
     assert set(found["policies"]) == {"straight", "stop"}
     straight, stop = found["policies"]["straight"], found["policies"]["stop"]
     observed = {"observes", "observation_class", "observation_limits"}
-    assert set(straight) == {"episodes", "outcomes", "metrics", "privileged", "events"} | observed
+    assert set(straight) == {"episodes", "outcomes", "metrics", "privileged", "events", "sandbox"} | observed
     assert (straight["observes"], straight["observation_class"]) == (["goal"], "nothing")
     assert straight["episodes"] == sum(straight["outcomes"].values()) == 6
     assert set(straight["metrics"]["success"]) == {"n", "mean", "sd", "low", "high", "unit", "direction"}
@@ -344,8 +345,9 @@ def is_alive(pid: int) -> bool:
 def test_a_killed_run_resumes(suite: str, tmp_path: Path, call: Call, number: signal.Signals, code: int) -> None:
     log, out = tmp_path / "log.txt", tmp_path / "r"
     settings = ("--set", f"log={log}", "--set", "delay=0.25", "--limit", 1, "--repeat", 6, "--out", out)
+    settings += ("--sandbox", "off")  # it writes a log
     with started("run", suite, "--policy", "mine.py:Mine", *settings, cwd=tmp_path) as process:
-        wait_for(lambda: len(list(out.rglob("*.parquet"))) >= 2, process)
+        wait_for(lambda: len(Ledger.load(out).digests) >= 2, process)
         process.send_signal(number)
         _, stderr = process.communicate(timeout=20)
     assert process.returncode == code, stderr
@@ -353,7 +355,8 @@ def test_a_killed_run_resumes(suite: str, tmp_path: Path, call: Call, number: si
         assert f"--out {out}" in stderr
     worker = int(log.read_text().split()[0])
     wait_for(lambda: not is_alive(worker), limit_s=10)
-    done = {path.name: path.stat().st_mtime_ns for path in out.rglob("alone__*.parquet")}
+    scored = Ledger.load(out).digests
+    done = {Path(name).name: (out / name).stat().st_mtime_ns for name in scored}
     assert 2 <= len(done) < 6
     assert not load_run(out).complete
 

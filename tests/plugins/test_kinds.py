@@ -14,6 +14,7 @@ from sidestep.interfaces import CrowdModel, Policy, Sensor
 from sidestep.records import load_record
 from sidestep.runs import make_plan, run_benchmark
 from sidestep.runs.remote.guests import GuestProcesses
+from sidestep.runs.remote.isolation import Isolation
 from sidestep.simulation import build_world, check_policy, run_episode
 from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord, Observation, Scenario, Velocity
@@ -21,6 +22,8 @@ from sidestep.types.events import GESTURES
 from tests.plugins.conftest import Announce
 
 HERE = "tests.plugins.test_kinds"
+OPEN = Isolation(sandbox="off")
+"""Guests that may import this file, which imports more than guests may."""
 
 
 def everything() -> Scenario:
@@ -208,8 +211,9 @@ def test_a_sensor_that_fails_is_no_failure_of_the_policy(odd: None) -> None:
 def test_maps_of_arrays_reach_a_guest_and_objects_are_refused(odd: None) -> None:
     nested = {"sensors": {"extra": {"odd": {"mode": "nested"}}}}
     with GuestProcesses() as guests:
-        assert not drive(guests.policy(f"{HERE}:Compares", {}), **nested).error
-        assert "sensor 'odd' returns a value of type object" in drive(guests.policy(f"{HERE}:Looks", {})).error
+        assert not drive(guests.policy(f"{HERE}:Compares", {}, isolation=OPEN), **nested).error
+        failed = drive(guests.policy(f"{HERE}:Looks", {}, isolation=OPEN))
+        assert "sensor 'odd' returns a value of type object" in failed.error
     assert not drive(Compares(), **nested).error
 
 

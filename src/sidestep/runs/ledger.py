@@ -39,16 +39,16 @@ class Ledger:
     head: str = START
 
     @classmethod
-    def load(cls, folder: Path) -> Ledger:
-        """The ledger in a run folder, empty if there is none. A last line that a kill has cut off counts for nothing;
-        any other that does not fit is a ``BadInput``."""
+    def load(cls, folder: Path, mend: bool = False) -> Ledger:
+        """The ledger in a run folder, empty if there is none. A last line that a kill has cut off counts for nothing,
+        and ``mend`` removes it, for the process that drives the run; any other that does not fit is a ``BadInput``."""
         ledger = cls(folder / LEDGER_FILE)
         if not ledger.path.exists():
             return ledger
         *lines, rest = read_bytes(ledger.path, "ledger", MOST_BYTES).split(b"\n")
         for number, line in enumerate(lines, start=1):
             ledger._take(line, f"{ledger.path}, line {number}")
-        if rest:
+        if rest and mend:
             ledger._cut(len(rest))
         return ledger
 
@@ -71,8 +71,8 @@ class Ledger:
         try:
             with self.path.open("r+b") as file:
                 file.truncate(self.path.stat().st_size - size)
-        except OSError:
-            pass  # somebody who only reads the run
+        except OSError as error:
+            raise CannotWrite(self.path, error) from error
 
     def differs(self, path: Path, digest: str) -> str:
         """Why a record is not the one that the run has scored; empty if it is."""

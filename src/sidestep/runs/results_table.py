@@ -41,7 +41,8 @@ class ResultsFile:
         self.path, self._schema = path, schema
         self._texts = [field.name for field in schema if pa.types.is_string(field.type)]
         try:
-            self.file = pq.ParquetFile(path, pre_buffer=False, read_dictionary=self._texts)
+            there = [name for name in self._texts if name in pq.read_schema(path).names]
+            self.file = pq.ParquetFile(path, pre_buffer=False, read_dictionary=there)
         except ARROW_ERRORS as error:
             raise self.damaged(error) from error
         try:

@@ -87,7 +87,7 @@ def run_benchmark(
         run = open_folder(out, plan, replaced)
         storage.publish_index(out)
         named = {task.path for task in tasks_of(plan, out)}
-        ledger = Ledger.load(out)
+        ledger = Ledger.load(out, mend=True)
         tasks = [
             replace(
                 task,

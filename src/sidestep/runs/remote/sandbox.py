@@ -115,8 +115,9 @@ def _installed(
     for root in {sys.base_prefix, sys.prefix, *libraries}:
         readable += _without(Path(root).resolve(), secret)
     for entry in dict.fromkeys(map(Path, filter(None, path))):
-        if entry.name in LIBRARY_FOLDERS or _is_below(entry, (sys.prefix, sys.base_prefix)):
+        if entry.name in LIBRARY_FOLDERS or _is_below(entry, (sys.prefix, sys.base_prefix)) or _has_packages(entry):
             readable += _without(entry.resolve(), secret)
+            readable += [path for link in _links(entry) for path in _without(link.resolve(), secret)]
             listable.append(str(entry))
         else:
             found = _own_files(entry.resolve(), secret, only_modules=True)
@@ -134,6 +135,16 @@ def _library_files() -> list[Path]:
         found |= {path if path.is_dir() else path.with_suffix(".py")}
         found |= {parent / "__init__.py" for parent in path.parents if parent.is_relative_to(PACKAGE)}
     return sorted(found)
+
+
+def _has_packages(folder: Path) -> bool:
+    """Whether an installer has put packages into a folder of another name."""
+    return next(folder.glob("*.dist-info"), None) is not None
+
+
+def _links(folder: Path) -> list[Path]:
+    """Packages that are links to other places."""
+    return [each for each in folder.iterdir() if each.is_symlink()] if folder.is_dir() else []
 
 
 def _is_below(path: Path, roots: tuple[str, ...]) -> bool:
