@@ -168,9 +168,9 @@ ATTACKS = {
 }
 
 
-@pytest.fixture(scope="module", params=["namespaces", "landlock"])
+@pytest.fixture(scope="module", params=["namespaces", pytest.param("landlock", marks=pytest.mark.full)])
 def guests(request: pytest.FixtureRequest) -> Iterator[GuestProcesses]:
-    """Guests with every layer, and as in a container that forbids namespaces."""
+    """Guests with every layer that there is, and in the full tests as in a container that forbids namespaces."""
     with pytest.MonkeyPatch.context() as patch, GuestProcesses() as guests:
         if request.param == "landlock":
             if guest_sandbox.landlock_version() < 6:
