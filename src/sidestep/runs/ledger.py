@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sidestep._util.reading import parse_json, read_bytes
-from sidestep._util.writing import CannotWrite, write_whole
+from sidestep._util.writing import CannotWrite
 from sidestep.errors import BadInput
 
 LEDGER_FILE = "ledger.jsonl"
@@ -99,8 +99,3 @@ class Ledger:
         except OSError as error:
             raise CannotWrite(self.path, error) from error
         self.head, self.digests[episode] = head, digest
-
-    def start_again(self) -> None:
-        """Forget everything: for a run of which nothing is left."""
-        write_whole(self.path, b"")
-        self.digests, self.head = {}, START

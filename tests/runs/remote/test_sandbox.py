@@ -106,7 +106,7 @@ ATTACKS = {
     "reads_the_run": ("open(RUN)", DENIED),
     "lists_the_run": ("os.listdir(os.path.dirname(RUN))", DENIED),
     "reads_recordings": ("open(os.path.join(DATA, 'people.csv'))", DENIED),
-    "reads_a_home": ("open(os.path.expanduser('~/.bashrc'))\nopen('/root/.profile')", REFUSED),
+    "reads_a_home": ("open(os.path.expanduser('~/.bashrc'))\nopen('/etc/gshadow')", REFUSED),
     "reads_passwords": ("open('/etc/shadow')", DENIED),
     "reads_another_project": ("open(NEIGHBOUR)", DENIED),
     "follows_a_link": ("os.symlink(NEIGHBOUR, os.environ['TMPDIR'] + '/x')\nopen(os.environ['TMPDIR'] + '/x')", DENIED),
